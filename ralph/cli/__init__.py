@@ -1,0 +1,1 @@
+"""The front door: parse, wire, translate errors to exit codes."""

@@ -1,0 +1,1 @@
+"""Pure decisions: values in, values out; no file, clock, process or network."""

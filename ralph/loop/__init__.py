@@ -1,0 +1,1 @@
+"""Ask core for the next step, do it, record what came of it."""

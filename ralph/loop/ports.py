@@ -1,0 +1,105 @@
+"""The few things the loop needs from the world; services satisfy them, ``cli`` wires them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from ralph.core.events import AnyEvent, Note
+from ralph.core.facts import AgentResult, PlanRead, Tree, TreeDelta, VerifyResult
+from ralph.core.live import Launch, Live, PolicyNews, Request, Slot
+from ralph.core.policy import Policy
+
+
+class Clock(Protocol):
+    """Wall time for when, monotonic time for how long (C-7)."""
+
+    def now(self) -> datetime: ...
+    def monotonic(self) -> float: ...
+    def pause(self, seconds: float) -> None: ...
+
+
+class Agents(Protocol):
+    """Start agents and tell what came of it."""
+
+    def run(
+        self,
+        launch: Launch,
+        policy: Policy,
+        *,
+        tick: Callable[[Live], bool],
+        say: Callable[[str], None],
+    ) -> AgentResult:
+        """Run one attempt to its certain end.
+
+        ``tick`` is called at least four times a second and returns True to have the agent ended
+        at once (EndedBy.STOP). ``say`` gets readable output text as it comes, any chunking.
+        """
+        ...
+
+
+class Workspace(Protocol):
+    """The tree and the plan file."""
+
+    def snapshot(self) -> Tree | None:
+        """Content of the tree now; None when no check is possible (L-14)."""
+        ...
+
+    def delta(self, before: Tree, after: Tree) -> TreeDelta: ...
+
+    def plan(self, known: str = "") -> PlanRead:
+        """Read the plan; ``plan.plan`` is left None when its digest equals ``known``."""
+        ...
+
+
+class Calls(Protocol):
+    """The shared call window (L-23)."""
+
+    def look(self, agent: str, policy: Policy, now: datetime) -> Slot: ...
+    def take(self, agent: str, policy: Policy, now: datetime) -> Slot: ...
+    def settle(self, agent: str, turns: int, now: datetime) -> None: ...
+
+
+class Verifier(Protocol):
+    """Run verify commands in the repository (M-2)."""
+
+    def run(
+        self, commands: Sequence[str], policy: Policy, *, tick: Callable[[], bool]
+    ) -> tuple[VerifyResult, ...]: ...
+
+
+class Recorder(Protocol):
+    """The journal: durable when ``append`` returns; gives the event its sequence number."""
+
+    @property
+    def folder(self) -> Path: ...
+    def append(self, event: AnyEvent) -> AnyEvent: ...
+
+
+class Settings(Protocol):
+    """The layered configuration, re-read at each beat (B-20)."""
+
+    def reread(self, in_force: Policy, *, agent_ran: bool, accept: bool) -> PolicyNews: ...
+
+
+class Requests(Protocol):
+    """Keys, control file, signals: whatever asks something of the loop."""
+
+    def poll(self) -> Sequence[Request]: ...
+
+
+class Prompts(Protocol):
+    """The prompt file and the texts that ralph puts before it."""
+
+    def compose(self, notes: Sequence[Note]) -> str: ...
+
+
+class View(Protocol):
+    """Anything that shows a run; errors inside a view never reach the loop."""
+
+    def event(self, event: AnyEvent) -> None: ...
+    def live(self, live: Live) -> None: ...
+    def say(self, text: str) -> None: ...
+    def tick(self) -> None: ...

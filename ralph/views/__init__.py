@@ -1,0 +1,1 @@
+"""What people see: dashboard, log, status; all read the journal's events and nothing else."""
