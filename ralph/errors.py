@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class RalphError(Exception):
-    """An error that a person can act on; shown as ``error:`` and ``hint:``, never as a traceback."""
+    """An error that a person can act on; shown as ``error:`` and ``hint:``, no traceback."""
 
     exit_code = 2
 

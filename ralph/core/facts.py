@@ -163,7 +163,7 @@ class Plan(Fact, frozen=True, kw_only=True):
 
     @property
     def open(self) -> tuple[Task, ...]:
-        """Open tasks that count for a claim: not done, not optional; blocked ones are open (L-32)."""
+        """Tasks that stand against a claim: not done, not optional; blocked ones count (L-32)."""
         return tuple(task for task in self.tasks if not task.done and not task.optional)
 
     @property
