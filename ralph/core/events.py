@@ -131,7 +131,8 @@ class Counters(Fact, frozen=True, kw_only=True):
     churn: int = 0
     completion: int = 0
     refuted: int = 0  # refuted confirmations since the last plan or marker progress (L-9)
-    refuted_for: str = ""  # tasks | evidence | verify: what refuted the last one
+    verdicts: int = 0  # failing verify verdicts since that progress (L-9)
+    told: tuple[str, ...] = ()  # tasks | evidence | verify: what refuted since that progress
     refuted_passing: int = 0  # verify commands that passed at the last refutation
     beats: int = 0  # no_progress_beats (B-11)
     api_errors: int = 0  # consecutive, carried (B-7)

@@ -78,6 +78,27 @@ class Usage(Fact, frozen=True, kw_only=True):
         ]
         return sum(known) if known else None
 
+    @property
+    def billed(self) -> int | None:
+        """Input, output and cache writes, the tokens that limits count (K-5); None when unknown."""
+        known = [n for n in (self.input, self.output, self.cache_write) if n is not None]
+        return sum(known) if known else None
+
+    def plus(self, other: Usage | None) -> Usage:
+        """Sum part by part; an unknown part adds nothing, and stays unknown only if both are."""
+        if other is None:
+            return self
+        return Usage(
+            **{
+                name: _add(getattr(self, name), getattr(other, name))
+                for name in self.__struct_fields__
+            }
+        )
+
+
+def _add(one: int | None, two: int | None) -> int | None:
+    return one if two is None else two + (one or 0)
+
 
 class Tools(Fact, frozen=True, kw_only=True):
     """The tool calls of one attempt, condensed (B-6, L-16, A-10)."""

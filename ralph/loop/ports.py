@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -60,6 +60,12 @@ class Calls(Protocol):
     def look(self, agent: str, policy: Policy, now: datetime) -> Slot: ...
     def take(self, agent: str, policy: Policy, now: datetime) -> Slot: ...
     def settle(self, agent: str, turns: int, now: datetime) -> None: ...
+    def reset_of(self, agent: str, now: datetime) -> datetime | None:
+        """When this agent's usage limit ends, as any run of the user last heard (A-5)."""
+        ...
+
+    def remember_reset(self, agent: str, until: datetime) -> None: ...
+    def forget_reset(self, agent: str) -> None: ...
 
 
 class Verifier(Protocol):
@@ -74,8 +80,19 @@ class Recorder(Protocol):
     """The journal: durable when ``append`` returns; gives the event its sequence number."""
 
     @property
-    def folder(self) -> Path: ...
+    def restored(self) -> int:
+        """How often the files vanished under us and were written again (A19)."""
+        ...
+
     def append(self, event: AnyEvent) -> AnyEvent: ...
+
+
+class Folders(Protocol):
+    """Where an attempt's prompt and raw output are kept (10.1)."""
+
+    def open(self, name: str, prompt: str) -> Path:
+        """Make ``name`` below the run folder, keep the prompt there, return its path."""
+        ...
 
 
 class Settings(Protocol):
@@ -93,7 +110,15 @@ class Requests(Protocol):
 class Prompts(Protocol):
     """The prompt file and the texts that ralph puts before it."""
 
-    def compose(self, notes: Sequence[Note]) -> str: ...
+    def compose(self, notes: Sequence[Note]) -> str:
+        """Blocks in order, one on how to claim where no marker is named (L-30), the prompt."""
+        ...
+
+
+class SideEffects(Protocol):
+    """A person's own commands; their failure is a sentence, never an exception (L-28)."""
+
+    def task_done(self, policy: Policy, facts: Mapping[str, str]) -> str: ...
 
 
 class View(Protocol):
