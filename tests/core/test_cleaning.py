@@ -1,0 +1,35 @@
+"""A22: what reaches a log or a screen is text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.core.cleaning import clean
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("10%\r50%\r100%", "100%"),
+        ("line\r\nnext\r\n", "line\nnext\n"),
+        ("abc\x08\x08x", "ax"),
+        ("a\tb\x00c\x7f", "a\tbc"),
+        ("abc\u202edef\u2066", "abcdef"),
+        ("half \ud83d", "half \ufffd"),
+        ("plain ✓ äöü", "plain ✓ äöü"),
+    ],
+)
+def test_a22_only_text_is_left(raw: str, text: str) -> None:
+    assert clean(raw) == text
+
+
+@given(st.text(alphabet=st.characters(codec=None), max_size=200))
+def test_a22_cleaning_twice_changes_nothing_and_can_be_encoded(text: str) -> None:
+    once = clean(text)
+    assert clean(once) == once
+    once.encode()
