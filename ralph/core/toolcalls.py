@@ -1,0 +1,203 @@
+"""Tool calls of one attempt, condensed as they come: repeats, failures, keys (B-6, L-16, C-3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Collection
+
+import msgspec
+
+from ralph.core.facts import Tools
+
+MOST_KEYS = 1_000
+FEW = 3  # distinct keys that make a few-distinct stretch
+ENDLESS = 100  # calls of such a stretch that end the iteration (C-3)
+_MOST_OPEN = 1_000
+_MOST_IDS = 20_000
+_ERROR_TEXT = 16_384
+_NORMALISED = 65_536  # longer answers are compared as they are
+
+WRITING = frozenset(
+    {
+        *("applypatch", "create", "createfile", "edit", "editfile", "editor", "filechange"),
+        *("insert", "multiedit", "notebookedit", "patch", "replace", "replaceinfile"),
+        *("strreplace", "strreplacebasededittool", "strreplaceeditor"),
+        *("write", "writefile", "writetofile"),
+    }
+)
+DISPATCHING = frozenset({"agent", "collabtoolcall", "dispatchagent", "spawnagent", "task"})
+
+_CHANGING = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?"
+    r"|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|min|minutes)\b"
+    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
+    r"|\b0x[0-9a-fA-F]+\b"
+    r"|/(?:private/)?(?:tmp|var/folders)/\S+"
+    r"|\bpid[ =:]*\d+",
+    re.IGNORECASE,
+)
+
+
+class _Open(msgspec.Struct):
+    """A call whose result has not come yet."""
+
+    name: str
+    key: str
+
+
+class ToolCalls:
+    """Counts calls as they are made and judges repetition as results arrive.
+
+    ``waiting`` names tools whose calls are left out of repetition (``breaker.waiting_tools``);
+    with ``results=False`` a format never shows results and every call is judged when made.
+    """
+
+    def __init__(self, *, waiting: Collection[str] = (), results: bool = True) -> None:
+        self._waiting = {_plain(name) for name in waiting}
+        self._results = results
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+        self._ids: OrderedDict[str, None] = OrderedDict()
+        self._keys: dict[str, None] = {}
+        self._failing: OrderedDict[str, str] = OrderedDict()  # tool name -> output of its failure
+        self._last: tuple[str, str] | None = None
+        self._run = 0
+        self._stretch: OrderedDict[tuple[str, str], int] = OrderedDict()  # key -> last position
+        self._position = 0
+        self._start = 0
+        self._longest = (0, "")
+        self._few = 0
+        self.calls = self.failed = self.writes = self.subagents = 0
+
+    def call(self, ident: str, name: object, arguments: object) -> None:
+        """One call was made; ``ident`` pairs it with its result, "" when the format has none.
+
+        The same ``ident`` twice is one call. Unknown name or arguments: counted, never compared.
+        """
+        if ident:
+            if ident in self._ids:
+                return
+            self._remember(ident)
+        self.calls += 1
+        if not isinstance(name, str) or not name:
+            return
+        writing = _plain(name) in WRITING
+        self.writes += writing
+        self.subagents += _plain(name) in DISPATCHING
+        key = "" if arguments is None or self._waits(name, arguments) else call_key(name, arguments)
+        if key and len(self._keys) < MOST_KEYS:
+            self._keys[key[:12]] = None
+        if writing:
+            self._cut()
+        if self._results and ident:
+            self._open[ident] = _Open(name, key)
+            if len(self._open) > _MOST_OPEN:
+                self._judge(self._open.popitem(last=False)[1], "")
+        else:
+            self._judge(_Open(name, key), "")
+
+    def result(self, ident: str, *, ok: bool, text: str) -> None:
+        """The answer to a call; an unknown ``ident`` is ignored. A failure keeps its output."""
+        call = self._open.pop(ident, None)
+        if call is None:
+            return
+        self.failed += not ok
+        self._failing.pop(call.name, None)
+        if not ok:
+            self._failing[call.name] = text[-_ERROR_TEXT:]
+        self._judge(call, _answer(text))
+
+    @property
+    def failing(self) -> tuple[str, str]:
+        """Name and output of the last failing call that no success of the same tool followed."""
+        if not self._failing:
+            return "", ""
+        name = next(reversed(self._failing))
+        return name, self._failing[name]
+
+    def endless(self, limit: int) -> str:
+        """Say why the iteration is to be ended now, "" to let it go on (C-3).
+
+        ``limit`` is ``breaker.live_repeat``; 0 switches both conditions off.
+        """
+        if not limit:
+            return ""
+        if self._run >= limit and self._last:
+            return f"looping: {self._run}× identical tool call ({self._longest[1]})"
+        length = self._position - self._start
+        if length >= ENDLESS:
+            return f"looping: {length} calls among at most {FEW} different ones"
+        return ""
+
+    def facts(self) -> Tools:
+        """Everything so far; calls without a result count as made."""
+        for ident in list(self._open):
+            self._judge(self._open.pop(ident), "")
+        return Tools(
+            calls=self.calls,
+            failed=self.failed,
+            writes=self.writes,
+            subagents=self.subagents,
+            keys=tuple(self._keys),
+            longest_run=self._longest[0],
+            longest_run_name=self._longest[1],
+            few_distinct=self._few,
+            last_failed=self.failing[0],
+        )
+
+    def _remember(self, ident: str) -> None:
+        self._ids[ident] = None
+        if len(self._ids) > _MOST_IDS:
+            self._ids.popitem(last=False)
+
+    def _waits(self, name: str, arguments: object) -> bool:
+        if _plain(name) in self._waiting:
+            return True
+        if _plain(name) != "writestdin" or not isinstance(arguments, dict):
+            return False
+        return not any(arguments.get(field) for field in ("chars", "input", "text"))
+
+    def _judge(self, call: _Open, answer: str) -> None:
+        if not call.key:
+            return
+        key = (call.key, answer)
+        self._run = self._run + 1 if key == self._last else 1
+        self._last = key
+        if self._run > self._longest[0]:
+            self._longest = (self._run, call.name)
+        if _plain(call.name) not in WRITING:
+            self._lengthen(key)
+
+    def _lengthen(self, key: tuple[str, str]) -> None:
+        if key not in self._stretch and len(self._stretch) == FEW:
+            oldest = min(self._stretch, key=self._stretch.__getitem__)
+            self._start = self._stretch.pop(oldest) + 1
+        self._stretch[key] = self._position
+        self._position += 1
+        self._few = max(self._few, self._position - self._start)
+
+    def _cut(self) -> None:
+        self._stretch.clear()
+        self._start = self._position
+
+
+def call_key(name: str, arguments: object) -> str:
+    """Hash of the tool's name and the canonical JSON of its input, whole (B-6); hex."""
+    return _digest(name + "\0" + json.dumps(arguments, sort_keys=True, separators=(",", ":")))
+
+
+def _answer(text: str) -> str:
+    if len(text) > _NORMALISED:
+        return _digest(text)
+    return _digest(_CHANGING.sub("#", " ".join(text.split())))
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
