@@ -70,7 +70,7 @@ _SENTENCES: tuple[tuple[FailureClass, tuple[str, ...]], ...] = (
             r"The API provider has rate limited you\b.*",
             r"(?:RESOURCE_EXHAUSTED:? ?)?Resource has been exhausted \(e\.g\. check quota\)\.?",
             r"The (?:model|service) is (?:currently )?overloaded\b.*",
-            r".{0,200}This is a server-side issue, usually temporary\b.*",
+            r"5\d\d .{0,200}This is a server-side issue, usually temporary\b.*",
         ),
     ),
     (
@@ -131,7 +131,7 @@ _SENTENCES: tuple[tuple[FailureClass, tuple[str, ...]], ...] = (
     (
         FailureClass.REFUSED,
         (
-            r".{1,60}'s safeguards flagged this message\b.*",
+            r"[\w. ()/-]{1,60}'s safeguards flagged this message\b.*",
             r"Claude Code is unable to respond to this request\b.*",
         ),
     ),
