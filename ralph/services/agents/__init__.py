@@ -1,0 +1,1 @@
+"""Agents: how to start each family, and what its output means (A-1)."""
