@@ -100,6 +100,10 @@ class Loop:
         self._record(ended)
         return ended
 
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """Record something worth knowing that decides nothing (X-6)."""
+        self._record(Noted(at=self.world.clock.now(), text=text, warning=warning))
+
     def _next(self) -> decide.Step:
         now = self.world.clock.now()
         agent, policy = self.state.started.agent, self.state.policy
@@ -207,7 +211,7 @@ class Loop:
             facts = self._facts(verdict.iteration) | {"RALPH_TASK": task}
             problem = self.world.effects.task_done(self.state.policy, facts)
             if problem:
-                self._note(problem, warning=True)
+                self.note(problem, warning=True)
 
     def _wait(self, step: decide.Wait) -> None:
         clock = self.world.clock
@@ -265,7 +269,7 @@ class Loop:
         )
         self._agent_ran = self._accept = False
         if news.problem:
-            self._note(f"configuration not applied: {news.problem}", warning=True)
+            self.note(f"configuration not applied: {news.problem}", warning=True)
         if news.policy is not None or news.held or news.fixed:
             policy = news.policy or self.state.policy
             self._record(
@@ -278,16 +282,13 @@ class Loop:
                 )
             )
 
-    def _note(self, text: str, *, warning: bool) -> None:
-        self._record(Noted(at=self.world.clock.now(), text=text, warning=warning))
-
     def _record(self, event: AnyEvent) -> None:
         written = self.world.recorder.append(event)
         self.state = evolve(self.state, written)
         self.world.view.event(written)
         if self.world.recorder.restored > self._restored:
             self._restored = self.world.recorder.restored
-            self._note("the run folder had vanished and was written again", warning=True)
+            self.note("the run folder had vanished and was written again", warning=True)
 
 
 def _ends_wait(kind: RequestKind, reason: WaitReason) -> bool:

@@ -79,16 +79,21 @@ class Verifier(Protocol):
 class Recorder(Protocol):
     """The journal: durable when ``append`` returns; gives the event its sequence number."""
 
-    @property
-    def restored(self) -> int:
-        """How often the files vanished under us and were written again (A19)."""
-        ...
+    restored: int  # how often the files vanished under us and were written again (A19)
 
     def append(self, event: AnyEvent) -> AnyEvent: ...
+    def spend_reserve(self) -> None:
+        """Give back the space put by for the terminal record (F2)."""
+        ...
 
 
 class Folders(Protocol):
     """Where an attempt's prompt and raw output are kept (10.1)."""
+
+    @property
+    def base(self) -> Path:
+        """The run folder."""
+        ...
 
     def open(self, name: str, prompt: str) -> Path:
         """Make ``name`` below the run folder, keep the prompt there, return its path."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ralph.services.storage import storage_error
+from ralph.services import disk
 
 
 class IterationFolders:
     """Folders below one run's folder."""
 
     def __init__(self, run_folder: Path) -> None:
-        self._base = run_folder
+        self.base = run_folder
 
     def open(self, name: str, prompt: str) -> Path:
         """Make ``iterations/NNNN`` and write its prompt.md (mode 0600).
@@ -20,7 +20,7 @@ class IterationFolders:
         Raises:
             StorageError: if the folder or the file cannot be written; it names the path.
         """
-        folder = self._base / name
+        folder = self.base / name
         path = folder / "prompt.md"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -29,5 +29,5 @@ class IterationFolders:
             ) as file:
                 file.write(prompt.encode("utf-8", "surrogateescape"))
         except OSError as error:
-            raise storage_error(path, error) from error
+            raise disk.failure(path, error) from error
         return folder

@@ -154,8 +154,8 @@ class Ledger:
         try:
             try:
                 return self._patiently(work)
-            except sqlite3.DatabaseError as error:
-                if _code(error) not in _CORRUPT:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+                if not _tells_of_damage(error):
                     raise
                 self._set_aside(error)
             return self._patiently(work)
@@ -187,7 +187,7 @@ class Ledger:
             db.execute("PRAGMA synchronous = FULL")
             return work(db)
 
-    def _set_aside(self, error: sqlite3.DatabaseError) -> None:
+    def _set_aside(self, error: Exception) -> None:
         """Rename the damaged file, unless another process has renewed it already."""
         with self._alone():
             if _sound(self._path):
@@ -234,11 +234,17 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
 def _sound(path: Path) -> bool:
     try:
         with closing(_connect(path)) as db:
-            return db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    except sqlite3.DatabaseError as error:
-        if _code(error) not in _CORRUPT:
+            db.text_factory = bytes  # it may quote what is damaged
+            return db.execute("PRAGMA integrity_check").fetchall() == [(b"ok",)]
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if not _tells_of_damage(error):
             raise
         return False
+
+
+def _tells_of_damage(error: Exception) -> bool:
+    """True also for an error whose own text, quoted from the file, cannot be decoded."""
+    return isinstance(error, UnicodeDecodeError) or _code(error) in _CORRUPT
 
 
 def _code(error: BaseException) -> int:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -148,6 +148,7 @@ def test_a_ledger_deleted_between_two_calls_is_begun_anew(tmp_path: Path) -> Non
     assert calls.take("claude", rated(5), NOW).count == 1
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_no_damage_anywhere_in_the_file_stops_the_counting(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

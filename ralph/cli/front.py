@@ -1,0 +1,68 @@
+"""The one place that turns exceptions into exit codes (house rule, T-1)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ralph.errors import RalphError
+
+BUG = 70
+
+
+def guarded(command: Callable[[], object]) -> None:
+    """Run ``command``; deliberate errors become two lines, bugs a crash file and one line.
+
+    Raises:
+        SystemExit: with the error's exit code, or 70 for a bug.
+    """
+    try:
+        command()
+    except RalphError as error:
+        complain(error)
+        raise SystemExit(error.exit_code) from None
+    except BrokenPipeError:
+        _quiet_stdout()
+        raise SystemExit(141) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as error:  # noqa: BLE001 - the last net: nothing prints a traceback at a user
+        path = keep_crash(error, None)
+        sys.stderr.write(f"error: ralph has a bug: {type(error).__name__}: {error}\n")
+        sys.stderr.write(f"hint: the details are in {path}\n")
+        raise SystemExit(BUG) from None
+
+
+def complain(error: RalphError) -> None:
+    """Print ``error:`` and, when there is one, ``hint:`` on stderr."""
+    sys.stderr.write(f"error: {error.message}\n")
+    if error.hint:
+        sys.stderr.write(f"hint: {error.hint}\n")
+
+
+def keep_crash(error: BaseException, folder: Path | None) -> Path:
+    """Write the traceback of ``error`` to a crash file and return its path."""
+    import tempfile
+    import traceback
+
+    from ralph.services.places import state_home
+
+    text = "".join(traceback.format_exception(error))
+    name = f"crash-{os.getpid()}.txt"
+    for place in (folder, state_home(), Path(tempfile.gettempdir())):
+        if place is None:
+            continue
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
+        except OSError:
+            continue
+        return place / name
+    return Path(name)
+
+
+def _quiet_stdout() -> None:
+    """Point stdout at the null device, so that the interpreter's last flush cannot fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
