@@ -245,11 +245,12 @@ def _lock(fd: int) -> None:
 
 
 def _take_over(fd: int, path: Path) -> list[AnyEvent]:
-    if not locks.acquire(fd) or not disk.same(fd, path):
-        raise TreeLocked(f"run {path.parent.name} is still running", hint="`ralph status` shows it")
-    raw = _bytes(path.parent, 0)
-    past = lines.decode(raw, path, first=1)
     try:
+        if not locks.acquire(fd) or not disk.same(fd, path):
+            hint = "`ralph status` shows it"
+            raise TreeLocked(f"run {path.parent.name} is still running", hint=hint)
+        raw = _bytes(path.parent, 0)
+        past = lines.decode(raw, path, first=1)
         os.ftruncate(fd, raw.rfind(b"\n") + 1)
     except OSError as error:
         raise disk.failure(path, error) from error
