@@ -55,7 +55,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     promised: bool = False  # the format always ends with a record
     errors: str = ""  # the error channel, clean: stderr, a text agent's last lines
     trust_zero: bool = True  # exit code 0 rules out a failure named in the error channel
-    problem: str = ""  # why it could not be started, how it repeats itself
+    problem: str = ""  # why it could not be started or supervised, how it repeats itself
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ def classify(evidence: Evidence) -> Verdict:
     missing = "no result record" if evidence.promised else ""
     return Verdict(
         klass=FailureClass.CRASH,
-        detail=", ".join(part for part in (missing, _status(evidence)) if part),
+        detail=_line(", ".join(filter(None, (missing, _status(evidence), evidence.problem)))),
         contradictions=("exit 0 without a result record",) if _clean(evidence) else (),
     )
 
