@@ -1,4 +1,4 @@
-"""``ralph init``: a prompt, a plan and a configuration to begin with."""
+"""``ralph init``: the first files of a repository."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ def init(
 ) -> None:
     """Write PROMPT.md, IMPLEMENTATION_PLAN.md and ralph.toml where they are missing."""
     from ralph.cli.roots import root_of
-    from ralph.services.init import TEMPLATES, write_templates
+    from ralph.services.init import PLAN, PROMPT, write_templates
 
-    root = root_of(Path.cwd())
-    for path in write_templates(root, force=frozenset(TEMPLATES if force else ())):
-        sys.stdout.write(f"wrote {path}\n")
-    sys.stderr.write("Next: describe the goal in PROMPT.md, list the tasks, then: ralph run\n")
+    made = write_templates(root_of(Path.cwd()), force=force)
+    for name in made.written:
+        sys.stdout.write(f"wrote {name}\n")
+    for name, reason in made.kept:
+        sys.stdout.write(f"kept {name}: {reason}\n")
+    if PROMPT in made.written or PLAN in made.written:
+        sys.stderr.write(f"next: describe the work in {PROMPT} and {PLAN}, then: ralph run\n")

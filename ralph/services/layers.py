@@ -19,6 +19,7 @@ OLDER_VARIABLES = {
     "MAX_CALLS_PER_HOUR": "rate.calls_per_hour",
 }
 PREFIX = "RALPH__"
+_TOML_KINDS = (keys.Kind.LIST, keys.Kind.TABLE, keys.Kind.COUNTS)
 COMMAND_LINE = "command line"
 _LATER = "this version of ralph does not know it; remove it or put # before it"
 
@@ -175,26 +176,36 @@ def _join(layer: Layer, other: Layer) -> None:
 def _variable(variable: str, name: str, text: str) -> Layer:
     reader = _Reader(lambda _name: f"environment {variable}")
     key = keys.find(name)
-    kind = key.kind if key else None
-    if kind is keys.Kind.TEXT:
-        reader.take(name, text)
-    elif not text.strip():
-        return reader.layer
-    elif kind in (keys.Kind.LIST, keys.Kind.TABLE, keys.Kind.COUNTS) or keys.is_section(name):
-        try:
-            reader.take(name, tomllib.loads(f"value = {text}")["value"])
-        except tomllib.TOMLDecodeError:
-            example = '["one", "two"]' if kind is keys.Kind.LIST else '{ name = "value" }'
-            reader.refuse(name, "is not a TOML value", f"write it as in ralph.toml: {example}")
-    else:
-        reader.take(name, text.strip())
+    if text.strip() or (key is not None and key.kind is keys.Kind.TEXT):
+        _take_text(reader, name, text)
     return reader.layer
 
 
+def _take_text(reader: _Reader, name: str, text: str) -> None:
+    """One key whose value came as a word of a command line or environment."""
+    key = keys.find(name)
+    kind = key.kind if key else None
+    if kind is keys.Kind.TEXT:
+        return reader.take(name, text)
+    if kind not in _TOML_KINDS and not keys.is_section(name):
+        return reader.take(name, text.strip())
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        example = '["one", "two"]' if kind is keys.Kind.LIST else '{ name = "value" }'
+        return reader.refuse(name, "is not a TOML value", f"write it as in ralph.toml: {example}")
+    return reader.take(name, value)
+
+
 def from_flags(flags: Mapping[str, object]) -> Layer:
-    """Settings of the command line by dotted key; None is a flag that was not given."""
+    """Settings of the command line by dotted key; None is a flag that was not given.
+
+    Lists and tables may come as they are or as a text in TOML.
+    """
     reader = _Reader(lambda _name: COMMAND_LINE)
     for name, raw in flags.items():
-        if raw is not None:
+        if isinstance(raw, str):
+            _take_text(reader, name, raw)
+        elif raw is not None:
             reader.take(name, raw)
     return reader.layer

@@ -40,13 +40,19 @@ def read_files(root: Path) -> Files:
     return Files(root, texts)
 
 
+def config_files(root: Path) -> dict[Path, bool]:
+    """The files that configure the repository at ``root``, lowest first, and whether they do."""
+    texts = read_files(root).texts
+    user, project, shared = places.user_config(), root / PROJECT_FILE, root / _PYPROJECT
+    return {user: user in texts, project: project in texts, shared: _has_table(texts.get(shared))}
+
+
 def file_layers(files: Files) -> tuple[Layer, Layer]:
     """The layers of the user file and of the project file; ``[tool.ralph]`` is a project file."""
     user = _layer(files, places.user_config())
     project, inner = files.root / PROJECT_FILE, files.root / _PYPROJECT
     shared = Layer()
-    text = files.texts.get(inner)
-    if isinstance(text, str) and "ralph" in text and _has_table(text):
+    if _has_table(files.texts.get(inner)):
         shared = _layer(files, inner, inside="tool.ralph")
         if project in files.texts:
             both = f"both {project} and [tool.ralph] of {inner} configure this project"
@@ -65,7 +71,14 @@ def _layer(files: Files, path: Path, *, inside: str = "") -> Layer:
     return layers.from_toml(text, str(path), inside=inside)
 
 
-def _has_table(text: str) -> bool:
+def has_shared_table(root: Path) -> bool:
+    """True when pyproject.toml of the repository at ``root`` has ``[tool.ralph]``."""
+    return _has_table(read_files(root).texts.get(root / _PYPROJECT))
+
+
+def _has_table(text: str | OSError | UnicodeDecodeError | None) -> bool:
+    if not isinstance(text, str) or "ralph" not in text:
+        return False
     import tomllib
 
     try:
