@@ -27,6 +27,7 @@ _BUSY_SECONDS = 5.0
 _ATTEMPTS = 4
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _CORRUPT = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+_LEAST_SPACE = 64 << 10  # SQLite's shared index takes 32 KiB; short of it, it says "I/O error"
 _HINTS = {
     sqlite3.SQLITE_FULL: "free some space",
     sqlite3.SQLITE_BUSY: "another program keeps it locked; end that one and try again",
@@ -254,10 +255,21 @@ def _code(error: BaseException) -> int:
 
 def _unusable(path: Path, error: sqlite3.Error) -> StorageError:
     code = _code(error)
+    if code == sqlite3.SQLITE_IOERR and _space(path.parent) < _LEAST_SPACE:
+        code = sqlite3.SQLITE_FULL
     hint = _HINTS.get(code, "move the file away: the call window then starts anew")
     return StorageError(
         f"cannot use the call window {path}: {error}", hint=hint, full=code == sqlite3.SQLITE_FULL
     )
+
+
+def _space(folder: Path) -> int:
+    """Free bytes where ``folder`` is."""
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return _LEAST_SPACE
+    return status.f_bavail * status.f_frsize
 
 
 def _span(now: datetime) -> tuple[int, int]:
