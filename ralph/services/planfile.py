@@ -28,6 +28,8 @@ def read_plan(path: Path, known: str = "", optional_sections: Sequence[str] = ()
         return PlanRead(status=PlanStatus.MISSING, detail=f"no plan at {path}")
     except OSError as error:
         return PlanRead(status=PlanStatus.UNREADABLE, detail=f"{path}: {_why(error)}")
+    except ValueError as error:
+        return PlanRead(status=PlanStatus.UNREADABLE, detail=f"no file has this name: {error}")
     digest = hashlib.sha256(raw).hexdigest()
     text = raw.decode("utf-8-sig", "replace")
     if not text.strip("\0 \t\r\n\f\v\ufeff"):
