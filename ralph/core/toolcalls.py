@@ -49,6 +49,28 @@ class _Open(msgspec.Struct):
     key: str
 
 
+class _Answered:
+    """A call with its answer; answers are normalised only when the same call comes again."""
+
+    def __init__(self, key: str, text: str) -> None:
+        self.key = key
+        self.position = 0
+        self._text = text if len(text) <= _NORMALISED else _digest(text)
+        self._normal: str | None = None
+
+    def like(self, other: _Answered) -> bool:
+        """True for the same call with the same answer, but for times, ids and temporary paths."""
+        if self.key != other.key:
+            return False
+        return self._text == other._text or self.normal() == other.normal()
+
+    def normal(self) -> str:
+        """The answer without what changes by itself."""
+        if self._normal is None:
+            self._normal = _CHANGING.sub("#", " ".join(self._text.split()))
+        return self._normal
+
+
 class ToolCalls:
     """Counts calls as they are made and judges repetition as results arrive.
 
@@ -63,9 +85,9 @@ class ToolCalls:
         self._ids: OrderedDict[str, None] = OrderedDict()
         self._keys: dict[str, None] = {}
         self._failing: OrderedDict[str, str] = OrderedDict()  # tool name -> output of its failure
-        self._last: tuple[str, str] | None = None
+        self._last: _Answered | None = None
         self._run = 0
-        self._stretch: OrderedDict[tuple[str, str], int] = OrderedDict()  # key -> last position
+        self._stretch: list[_Answered] = []
         self._position = 0
         self._start = 0
         self._longest = (0, "")
@@ -108,7 +130,7 @@ class ToolCalls:
         self._failing.pop(call.name, None)
         if not ok:
             self._failing[call.name] = text[-_ERROR_TEXT:]
-        self._judge(call, _answer(text))
+        self._judge(call, text)
 
     @property
     def failing(self) -> tuple[str, str]:
@@ -163,19 +185,22 @@ class ToolCalls:
     def _judge(self, call: _Open, answer: str) -> None:
         if not call.key:
             return
-        key = (call.key, answer)
-        self._run = self._run + 1 if key == self._last else 1
-        self._last = key
+        now = _Answered(call.key, answer)
+        self._run = self._run + 1 if self._last is not None and now.like(self._last) else 1
+        self._last = now
         if self._run > self._longest[0]:
             self._longest = (self._run, call.name)
         if _plain(call.name) not in WRITING:
-            self._lengthen(key)
+            self._lengthen(now)
 
-    def _lengthen(self, key: tuple[str, str]) -> None:
-        if key not in self._stretch and len(self._stretch) == FEW:
-            oldest = min(self._stretch, key=self._stretch.__getitem__)
-            self._start = self._stretch.pop(oldest) + 1
-        self._stretch[key] = self._position
+    def _lengthen(self, now: _Answered) -> None:
+        known = next((one for one in self._stretch if now.like(one)), None)
+        if known is not None:
+            self._stretch.remove(known)
+        elif len(self._stretch) == FEW:
+            self._start = self._stretch.pop(0).position + 1
+        now.position = self._position
+        self._stretch.append(now)  # the one seen longest ago stays first
         self._position += 1
         self._few = max(self._few, self._position - self._start)
 
@@ -187,12 +212,6 @@ class ToolCalls:
 def call_key(name: str, arguments: object) -> str:
     """Hash of the tool's name and the canonical JSON of its input, whole (B-6); hex."""
     return _digest(name + "\0" + json.dumps(arguments, sort_keys=True, separators=(",", ":")))
-
-
-def _answer(text: str) -> str:
-    if len(text) > _NORMALISED:
-        return _digest(text)
-    return _digest(_CHANGING.sub("#", " ".join(text.split())))
 
 
 def _plain(name: str) -> str:
