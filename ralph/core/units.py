@@ -12,7 +12,7 @@ _DURATION = re.compile(
     r"(?:(?P<s>\d+(?:\.\d+)?)s)?(?:(?P<ms>\d+(?:\.\d+)?)ms)?"
 )
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
-_COUNT = re.compile(r"(?P<number>\d[\d_,]*(?:\.\d+)?)(?P<factor>[kmg]?)")
+_COUNT = re.compile(r"(?P<number>(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)(?:\.\d+)?)(?P<factor>[kmg]?)")
 
 
 def seconds(value: str | float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ralph.core.keys import Key, Kind
 from ralph.core.units import count, seconds
@@ -30,7 +30,7 @@ def parse(key: Key, raw: object) -> object:
         case Kind.FLAG:
             return _flag(raw)
         case Kind.COUNT:
-            return _bounded(key, _number(key, raw))
+            return _bounded(key, _number(raw))
         case Kind.SECONDS:
             return _length(key, raw)
         case Kind.TEXT:
@@ -38,11 +38,9 @@ def parse(key: Key, raw: object) -> object:
         case Kind.LIST:
             return _list(key, raw)
         case Kind.TABLE:
-            table = _table(key, raw)
-            return {name: _text(key, value) for name, value in table.items()}
+            return _table(key, raw, _entry)
         case Kind.COUNTS:
-            table = _table(key, raw)
-            return {name: _number(key, value) for name, value in table.items()}
+            return _table(key, raw, _number)
 
 
 def _wrong(key: Key, raw: object, hint: str = "") -> BadValue:
@@ -71,9 +69,9 @@ def _flag(raw: object) -> bool:
     return _WORDS[word]
 
 
-def _number(key: Key, raw: object) -> int:
+def _number(raw: object) -> int:
     if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
-        raise _wrong(key, raw)
+        raise BadValue(f"must be {Kind.COUNT}, got {shown(raw)}")
     try:
         return count(raw)
     except ValueError as error:
@@ -125,7 +123,19 @@ def _list(key: Key, raw: object) -> tuple[str, ...]:
     return tuple(raw)
 
 
-def _table(key: Key, raw: object) -> dict[str, object]:
+def _table(key: Key, raw: object, read: Callable[[object], object]) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         raise _wrong(key, raw)
-    return {str(name): value for name, value in raw.items()}
+    table: dict[str, object] = {}
+    for name, value in raw.items():
+        try:
+            table[str(name)] = read(value)
+        except BadValue as error:
+            raise BadValue(f"entry {name} {error}", hint=error.hint) from None
+    return table
+
+
+def _entry(raw: object) -> str:
+    if not isinstance(raw, str):
+        raise BadValue(f"must be a text, got {shown(raw)}")
+    return raw
