@@ -66,9 +66,9 @@ def _without(text: str, start: int, end: int, after: int, node: Any) -> str:
 
 
 def _lines(node: Any) -> dict[str, int]:
-    """Line in the file of each key below ``ralph``, by dotted name."""
-    value = next(value for key, value in node.value if key.value == "ralph")
-    found: dict[str, int] = {}
+    """Line in the file of each key below ``ralph``, by dotted name; "" is ``ralph`` itself."""
+    ours, value = next(pair for pair in node.value if pair[0].value == "ralph")
+    found: dict[str, int] = {"": ours.start_mark.line + 2}
     _note_lines(value, "", found)
     return found
 

@@ -108,7 +108,7 @@ class _Reader:
         self.refuse(name, "is not a known key", f"did you mean {near}?" if near else "")
 
     def refuse(self, name: str, message: str, hint: str = "") -> None:
-        text = f"{self.place(name)}: {name} {message}"
+        text = f"{self.place(name)}: {name or 'ralph'} {message}"
         self.layer.problems.append(Problem(text, hint))
 
 
@@ -144,7 +144,7 @@ def from_front_matter(text: str, path: str) -> Layer:
     except ConfigError as error:
         return Layer(problems=[Problem(error.message, error.hint)])
     reader = _Reader(lambda name: f"{path}:{line_of(found.lines, name)}")
-    layer = reader.walk(found.settings if found.settings else {})
+    layer = reader.walk(found.settings)
     if "prompt" in layer.entries:
         del layer.entries["prompt"]
         reader.refuse("prompt", "cannot be set in the prompt itself")
