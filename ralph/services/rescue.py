@@ -70,12 +70,19 @@ def restore(store: Path, tree: Tree, paths: Sequence[str], to: Path) -> int:
     Modes and symbolic links are restored, and only ``to`` is written.
 
     Raises:
-        RalphError: if ``to`` exists and is not an empty folder, and as ``contents`` does.
+        RalphError: if ``to`` exists and is not an empty folder, if nothing at ``paths`` was kept,
+            and as ``contents`` does.
         StorageError: if files cannot be written, or an object is gone; names ``to``.
     """
-    if to.is_symlink() or (to.exists() and not (to.is_dir() and not any(to.iterdir()))):
+    if not _is_new(to):
         raise RalphError(f"not an empty folder: {to}", hint="name a new folder with --to")
-    names = contents(store, tree, paths).kept
+    chosen = contents(store, tree, paths)
+    names = chosen.kept
+    if chosen.not_kept and not names:
+        raise RalphError(
+            f"only watched, never kept: {printable(chosen.not_kept[0])}",
+            hint="there is no copy of files above 5 MB, nor of those beyond 2,000 new ones at once",
+        )
     try:
         to.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as scratch:
@@ -113,6 +120,14 @@ def find(root: Path, run_id: str, iteration: int) -> tuple[Path, Tree]:
             hint=f"kept are (0 is the start): {names}",
         )
     return store, Tree(id="", full=there[iteration])
+
+
+def _is_new(to: Path) -> bool:
+    """True for an empty folder and for nothing at all; a link is neither."""
+    try:
+        return not os.path.lexists(to) or (not to.is_symlink() and not any(to.iterdir()))
+    except OSError:
+        return False
 
 
 def _write(store: Path, tree: Tree, names: Sequence[bytes], to: Path, index: Path) -> None:
