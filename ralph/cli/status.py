@@ -21,7 +21,7 @@ def show(*, run: str | None, as_json: bool) -> None:
     Raises:
         NothingToDo: if there is no such run.
     """
-    facts = _facts(runs.find(root_of(Path.cwd()), run))
+    facts = _facts(runs.find(_closed(root_of(Path.cwd())), run))
     _out(msgspec.json.encode(facts).decode() if as_json else view.status_text(facts))
 
 
@@ -31,13 +31,19 @@ def show_all(*, as_json: bool) -> None:
     Raises:
         NothingToDo: if there is none.
     """
-    found = [_facts(run) for run in runs.all_runs(root_of(Path.cwd()))]
+    found = [_facts(run) for run in runs.all_runs(_closed(root_of(Path.cwd())))]
     if as_json:
         _out(msgspec.json.encode(found).decode())
     elif not found:
         raise NothingToDo("no run here yet", hint="ralph run PROMPT.md --max 20")
     for facts in () if as_json else found:
         _out(view.run_line(facts))
+
+
+def _closed(root: Path) -> Path:
+    """Give runs whose supervisor died their terminal record before anything is told (T-2)."""
+    runs.close_crashed(root, SystemClock().now())
+    return root
 
 
 def _facts(run: runs.RunFolder) -> dict[str, Any]:
