@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -59,7 +58,7 @@ def post(folder: Path, kind: RequestKind, by: str, *, clock: SystemClock | None 
         StorageError: if it cannot be written.
     """
     control = folder / CONTROL
-    name = f"{(clock or SystemClock()).now():%Y%m%d-%H%M%S-%f}-{secrets.token_hex(4)}"
+    name = f"{(clock or SystemClock()).now():%Y%m%d-%H%M%S-%f}-{os.urandom(4).hex()}"
     try:
         control.mkdir(parents=True, exist_ok=True, mode=0o700)
         disk.publish(control / name, msgspec.json.encode(Request(request=kind, by=by)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -81,7 +80,7 @@ def new_run_id(now: datetime) -> str:
     refuses the second run.
     """
     utc = now.astimezone(UTC)
-    return f"{utc:%Y%m%d-%H%M%S}-{utc.microsecond:05x}{secrets.token_hex(3)[:5]}"
+    return f"{utc:%Y%m%d-%H%M%S}-{utc.microsecond:05x}{os.urandom(3).hex()[:5]}"
 
 
 def run_path(root: Path, run_id: str) -> Path:
@@ -106,10 +105,10 @@ def find(root: Path, run: str | None) -> RunFolder:
         UsageError: if ``run`` is the beginning of several ids.
     """
     if run is None:
-        found = [folder for folder in _folders(root) if _present(folder)]
-        if not found:
+        newest = next((folder for folder in _folders(root) if _present(folder)), None)
+        if newest is None:
             raise NothingToDo("no run here yet", hint="`ralph run PROMPT.md` starts one")
-        return found[0]
+        return newest
     named = [folder for folder in _folders(root) if folder.run_id.startswith(run)]
     exact = [folder for folder in named if folder.run_id == run]
     if len(exact or named) > 1:
