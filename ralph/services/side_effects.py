@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,67 +13,58 @@ from ralph.core.facts import EndedBy
 from ralph.core.policy import Policy
 from ralph.errors import StorageError
 from ralph.services import process
+from ralph.services.tail import Tail
 
 TIMEOUT = 60.0  # seconds
+TITLE = 80  # characters of a task that are told
+SAID = 200  # bytes of its last line that are told
 _MARK = "RALPH_HOOK"
 
 
 class TaskHook:
-    """Runs ``hooks.on_task_done`` in the folder ``root``."""
+    """Runs ``hooks.on_task_done`` in the folder ``root``, for at most ``timeout`` seconds."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, *, timeout: float = TIMEOUT) -> None:
+        self.root, self.timeout = root, timeout
 
     def task_done(self, policy: Policy, facts: Mapping[str, str]) -> str:
         """Run the hook for one task that became done; "" or one sentence on what failed.
 
         The command runs in a shell, with ``facts`` as environment variables and as one JSON object
-        on its stdin, for at most 60 s; nothing of it runs on afterwards. Never raises.
+        on its stdin; nothing of it runs on afterwards. Never raises.
         """
         if not policy.hooks.on_task_done:
             return ""
-        name = f"hooks.on_task_done for {facts.get('RALPH_TASK', 'a task')}"
+        task = clean(facts.get("RALPH_TASK", "a task"))[:TITLE]
         try:
-            with tempfile.TemporaryDirectory(prefix="ralph-hook-") as folder:
-                problem = self._run(policy.hooks.on_task_done, facts, Path(folder))
+            problem = self._run(policy.hooks.on_task_done, facts)
         except (OSError, StorageError) as error:
             problem = str(error)
-        return f"{name} failed: {problem}" if problem else ""
+        return f"hooks.on_task_done for {task} failed: {problem}" if problem else ""
 
-    def _run(self, command: str, facts: Mapping[str, str], folder: Path) -> str:
-        mark = f"{os.getpid()}/{folder.name}"
+    def _run(self, command: str, facts: Mapping[str, str]) -> str:
+        mark = f"{os.getpid()}/{uuid.uuid4().hex}"
+        said = Tail(SAID)
         left = process.run(
             process.Order(
                 argv=("/bin/sh", "-c", command),
                 cwd=self.root,
                 env={**os.environ, **facts, _MARK: mark},
                 stdin=json.dumps(dict(facts)).encode(),
-                stdout=folder / "out",
-                stderr=folder / "err",
-                hard=TIMEOUT,
+                stdout=Path(os.devnull),
+                stderr=Path(os.devnull),
+                hard=self.timeout,
                 idle=0.0,
                 grace=2.0,
                 mark=f"{_MARK}={mark}",
             ),
-            Deaf(),
+            said,
             tick=lambda quiet: None,  # noqa: ARG005
         )
         if left.ended_by is EndedBy.HARD:
-            return f"no end after {TIMEOUT:.0f} s"
+            return f"no end after {self.timeout:g} s"
         if left.exit_code == 0:
             return ""
-        said = clean((folder / "err").read_text("utf-8", "replace")).strip().splitlines()
         how = f"signal {left.signal}" if left.signal else f"exit {left.exit_code}"
-        return left.problem or (f"{how}: {said[-1][:200]}" if said else how)
-
-
-class Deaf:
-    """Listens to nothing."""
-
-    def hear(self, stream: str, chunk: bytes) -> bool:  # noqa: ARG002
-        """Every byte is life."""
-        return True
-
-    def settled(self) -> bool:
-        """There is no result record."""
-        return False
+        *_, last = ("", *said.text.split("\n"))
+        return left.problem or (f"{how}: {last.strip()}" if last.strip() else how)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import uuid
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ralph.core.cleaning import clean
+import msgspec
+
 from ralph.core.facts import EndedBy, Tree, VerifyResult
 from ralph.core.policy import Policy
 from ralph.core.units import spell
+from ralph.errors import StorageError
 from ralph.services import process
-from ralph.services.side_effects import Deaf
+from ralph.services.tail import Tail
 
 OUTPUT = 4096  # bytes of output that are kept
-LOCKS = (
-    "*.lock",
-    "*lock.json",
-    "*-lock.yaml",
-    "go.sum",
-    "*.lockb",
-)  # files that tools rewrite by themselves
+LOCKS = ("*.lock", "*lock.json", "*-lock.yaml", "go.sum", "*.lockb")  # tools rewrite them
+STOPPED = "stopped on request"
+NOT_STARTED = (126, 127)  # what a shell exits with when it cannot start the command
 _MARK = "RALPH_VERIFY"
 
 
@@ -50,52 +48,28 @@ class VerifyRoom:
     ) -> tuple[VerifyResult, ...]:
         """Run each command once, and once more when it did not pass; ``tick`` True ends all.
 
-        Commands that a stop kept from running have no verdict.
+        A command that drafted is not run again. After a stop the command in hand has no verdict
+        and those behind it are not in the result. Nothing of a command runs on afterwards.
         """
         results: list[VerifyResult] = []
         for command in commands:
-            result = self._once(command, policy, tick)
-            if result.passed is not True and not result.drafted and not self._stopped(result):
-                again = self._once(command, policy, tick)
-                leftovers = tuple(dict.fromkeys((*result.leftovers, *again.leftovers)))
-                result = VerifyResult(
-                    **{
-                        name: getattr(again, name)
-                        for name in again.__struct_fields__
-                        if name not in ("reran", "leftovers")
-                    },
-                    reran=True,
-                    leftovers=leftovers,
-                )
-            results.append(result)
-            if self._stopped(result):
+            results.append(self._judge(command, policy, tick))
+            if results[-1].detail == STOPPED:
                 break
         return tuple(results)
 
-    def _stopped(self, result: VerifyResult) -> bool:
-        return result.detail == STOPPED
+    def _judge(self, command: str, policy: Policy, tick: Callable[[], bool]) -> VerifyResult:
+        first = self._once(command, policy, tick)
+        if first.passed or first.drafted or first.detail == STOPPED:
+            return first
+        again = self._once(command, policy, tick)
+        leftovers = tuple(dict.fromkeys((*first.leftovers, *again.leftovers)))
+        return msgspec.structs.replace(again, reran=True, leftovers=leftovers)
 
     def _once(self, command: str, policy: Policy, tick: Callable[[], bool]) -> VerifyResult:
         before = self.snapshot()
-        with tempfile.TemporaryDirectory(prefix="ralph-verify-") as name:
-            folder = Path(name)
-            mark = f"{self.run_id}/{folder.name}"
-            left = process.run(
-                process.Order(
-                    argv=("/bin/sh", "-c", f"exec 2>&1\n{command}"),
-                    cwd=self.root,
-                    env={**os.environ, "RALPH_RUN_ID": self.run_id, _MARK: mark},
-                    stdin=None,
-                    stdout=folder / "out",
-                    stderr=folder / "err",
-                    hard=policy.verify.timeout,
-                    idle=0.0,
-                    mark=f"{_MARK}={mark}",
-                ),
-                Deaf(),
-                tick=lambda quiet: EndedBy.STOP if tick() else None,  # noqa: ARG005
-            )
-            output = _tail(folder / "out") if left.started else ""
+        said = Tail(OUTPUT)
+        left = self._run(command, policy, tick, said)
         drafted, leftovers = self._drafted(before, policy)
         passed, detail = _verdict(left, policy)
         if drafted:
@@ -106,9 +80,35 @@ class VerifyRoom:
             exit_code=left.exit_code,
             seconds=left.seconds,
             detail=detail,
-            output=output,
+            output=said.text,
             drafted=drafted,
             leftovers=leftovers,
+        )
+
+    def _run(
+        self, command: str, policy: Policy, tick: Callable[[], bool], said: Tail
+    ) -> process.Exit:
+        try:
+            return process.run(
+                self._order(command, policy),
+                said,
+                tick=lambda quiet: EndedBy.STOP if tick() else None,  # noqa: ARG005
+            )
+        except (OSError, StorageError) as error:
+            return process.Exit(started=False, ended_by=EndedBy.LAUNCH, problem=str(error))
+
+    def _order(self, command: str, policy: Policy) -> process.Order:
+        mark = f"{self.run_id}/{uuid.uuid4().hex}"
+        return process.Order(
+            argv=("/bin/sh", "-c", f"exec 2>&1\n{command}"),
+            cwd=self.root,
+            env={**os.environ, "RALPH_RUN_ID": self.run_id, _MARK: mark},
+            stdin=None,
+            stdout=Path(os.devnull),
+            stderr=Path(os.devnull),
+            hard=policy.verify.timeout,
+            idle=0.0,
+            mark=f"{_MARK}={mark}",
         )
 
     def _drafted(
@@ -122,9 +122,6 @@ class VerifyRoom:
         return tuple(path for path in existed if not _matches(path, allowed)), fresh
 
 
-STOPPED = "stopped on request"
-
-
 def _verdict(left: process.Exit, policy: Policy) -> tuple[bool | None, str]:
     """Passed, not passed, or None for no verdict; with the reason in words."""
     if left.ended_by is EndedBy.STOP:
@@ -132,17 +129,12 @@ def _verdict(left: process.Exit, policy: Policy) -> tuple[bool | None, str]:
     if left.ended_by is EndedBy.HARD:
         return None, f"verify timed out after {spell(policy.verify.timeout)}"
     if not left.started:
-        return None, left.problem
+        return None, f"verify could not start: {left.problem}"
+    if left.exit_code in NOT_STARTED:
+        return None, f"verify could not start (exit {left.exit_code})"
     if left.signal:
         return False, f"died by signal {left.signal}"
     return left.exit_code == 0, "" if left.exit_code == 0 else f"exit {left.exit_code}"
-
-
-def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(0, os.SEEK_END)
-        file.seek(max(0, file.tell() - OUTPUT))
-        return clean(file.read().decode("utf-8", "replace")).strip("\n")
 
 
 def _matches(path: str, globs: Sequence[str]) -> bool:
