@@ -95,6 +95,10 @@ class Store:
         if self._crowded():
             self.sweep()
 
+    def there(self) -> bool:
+        """False when somebody removed the store since it was laid out (A19)."""
+        return (self.folder / "HEAD").exists()
+
     def borrow(self, objects: Path, excludes: Iterable[str]) -> None:
         """Read objects of one more repository too, and apply its ignore patterns.
 

@@ -182,6 +182,8 @@ class WorkTree:
             return []
 
     def _opened(self) -> Store:
+        if self._store is not None and not self._store.there():
+            self._store = self._index = None
         if self._store is None:
             if self._repository is None:
                 self._repository, reason = locate(self.root)

@@ -80,13 +80,18 @@ def test_l33_nothing_that_exists_is_written_over(repo: Repo, tmp_path: Path) -> 
     file.write_text("newer\n")
     link = tmp_path / "link"
     link.symlink_to(full)
+    (tmp_path / "empty").mkdir()
+    to_empty = tmp_path / "to-empty"
+    to_empty.symlink_to("empty")
     dangling = tmp_path / "dangling"
     dangling.symlink_to("nowhere")
     before = listing(tmp_path)
 
-    for place in (full, file, link, dangling, repo.root, file / "below"):
-        with pytest.raises(RalphError):
+    for place in (full, file, link, to_empty, dangling, repo.root):
+        with pytest.raises(RalphError, match="not an empty folder"):
             rescue.bring_back(repo.root, RUN, 1, (), place)
+    with pytest.raises(StorageError):
+        rescue.bring_back(repo.root, RUN, 1, (), file / "below")
     assert listing(tmp_path) == before
 
 
@@ -100,13 +105,23 @@ def test_l33_an_empty_folder_and_folders_that_are_not_there_are_taken(repo: Repo
     assert (deep / "app.py").read_text() == "print('hello')\n"
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "a/../../x", "gone.py", "app"])
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/etc/passwd", "leads out"),
+        ("../x", "leads out"),
+        ("a/../../x", "leads out"),
+        ("gone.py", "not in"),
+        ("app", "not in"),
+    ],
+)
 def test_l33_a_path_outside_or_not_there_is_refused_and_nothing_written(
-    repo: Repo, path: str
+    repo: Repo, path: str, said: str
 ) -> None:
     kept(repo.root, 1)
     with pytest.raises(RalphError) as refused:
         back(repo, 1, "app.py", path)
+    assert refused.value.message.startswith(said)
     assert path in refused.value.message
     assert not (repo.root.parent / "back").exists()
 
