@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ralph.core import keys
 from ralph.core.keys import Kind
 from ralph.core.leash import loosens
@@ -28,8 +30,9 @@ _FIXED = (
 class Loaded:
     """The policy of a run, the source of each value, and what a person should be told once.
 
-    ``files`` and ``fixed`` are what ``LiveSettings`` goes on from: the files as they were read,
-    and the layers that stay as they are while the run lasts.
+    ``files``, ``fixed`` and ``prompt`` are what ``LiveSettings`` goes on from: the files as they
+    were read, the layers that stay as they are while the run lasts (the front matter first), and
+    the prompt file.
     """
 
     policy: Policy
@@ -37,6 +40,7 @@ class Loaded:
     notes: tuple[str, ...]
     files: Files
     fixed: tuple[Layer, ...]
+    prompt: Path
 
 
 def load(
@@ -59,7 +63,8 @@ def load(
     """
     files, fixed = _read(root, prompt=prompt, flags=flags, environ=environ)
     settled = stack.settle((*stack.file_layers(files), *fixed))
-    return Loaded(settled.policy, settled.sources, settled.notes, files, fixed)
+    file = prompt or root / settled.policy.prompt
+    return Loaded(settled.policy, settled.sources, settled.notes, files, fixed, file)
 
 
 def check(root: Path, *, prompt: Path | None, environ: Mapping[str, str]) -> list[Problem]:
@@ -145,7 +150,9 @@ class LiveSettings:
 
     def __init__(self, loaded: Loaded) -> None:
         self._files = loaded.files
-        self._fixed = loaded.fixed
+        self._prompt = loaded.prompt
+        self._front, *others = loaded.fixed
+        self._start, self._others = self._front, tuple(others)
         self._held: dict[str, object] = {}
         self._told: dict[str, object] = {}
         self._suspect = False  # the agent left a file that could not be read
@@ -154,37 +161,54 @@ class LiveSettings:
         """Compare the files with ``in_force`` and tell what changed.
 
         ``agent_ran`` says that an agent ran since the last call: what loosens in a file that
-        changed meanwhile is held until a call with ``accept``. Each held, fixed or invalid
-        change is told once; ``policy`` is None when nothing is to change now.
+        changed meanwhile is held until a call with ``accept``. What the prompt's front matter
+        says now is for the next run. Each held, fixed or invalid change is told once; ``policy``
+        is None when nothing is to change now.
         """
-        files = stack.read_files(self._files.root)
-        changed = not _same(files, self._files)
-        self._files = files
-        if not changed and not (accept and self._held):
+        files, front = stack.read_files(self._files.root), _front_matter(self._prompt)
+        edited, rewritten = not _same(files, self._files), front != self._front
+        self._files, self._front = files, front
+        if not edited and not rewritten and not (accept and self._held):
             return PolicyNews()
-        self._suspect = self._suspect or (changed and agent_ran)
+        self._suspect = self._suspect or (edited and agent_ran)
         try:
-            fresh = stack.settle(
-                (*stack.file_layers(files), *self._fixed), preset_name=in_force.preset
-            )
+            fresh = self._settle(in_force, self._start)
         except ConfigError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            return PolicyNews(problem=f"{error.message}{hint}")
-        news = self._news(in_force, fresh.policy, confirmed=self._held if accept else {})
+            return PolicyNews(problem=_in_one(error))
+        problem, later = "", fresh
+        try:
+            later = self._settle(in_force, front)
+        except ConfigError as error:
+            problem = _in_one(error) if rewritten else ""
+        confirmed = self._held if accept else {}
+        news = self._news(in_force, fresh, _differences(fresh, later), confirmed=confirmed)
         self._suspect = False
-        return news
+        return msgspec.structs.replace(news, problem=problem)
+
+    def _settle(self, in_force: Policy, front: Layer) -> Policy:
+        below = stack.file_layers(self._files)
+        layers = (*below, front, *self._others)
+        return stack.settle(layers, preset_name=in_force.preset).policy
 
     def _news(
-        self, in_force: Policy, fresh: Policy, *, confirmed: Mapping[str, object]
+        self,
+        in_force: Policy,
+        fresh: Policy,
+        later: dict[str, object],
+        *,
+        confirmed: Mapping[str, object],
     ) -> PolicyNews:
-        """Sort each difference into fixed, held or applied; what was told before is left out."""
-        before, after = keys.flatten(in_force), keys.flatten(fresh)
-        different = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-        fixed = {name: after.get(name) for name in different if is_fixed(name)}
+        """Sort each difference into fixed, held or applied; what was told before is left out.
+
+        ``later`` is what the prompt's front matter says now and the next run will follow.
+        """
+        before, after = keys.flatten(in_force), _differences(in_force, fresh)
+        fixed = {name: new for name, new in after.items() if is_fixed(name)} | later
         held: dict[str, object] = {}
         applied: dict[str, object] = {}
-        for name in (name for name in different if name not in fixed):
-            new = after[name]
+        for name, new in after.items():
+            if is_fixed(name):
+                continue
             known = name in self._held and self._held[name] == new
             doubtful = known or self._suspect
             if loosens(name, before[name], new) and doubtful and not (known and confirmed):
@@ -205,6 +229,17 @@ class LiveSettings:
         return PolicyNews(
             policy=policy, applied=pairs(applied), held=pairs(held), fixed=pairs(fixed)
         )
+
+
+def _differences(one: Policy, two: Policy) -> dict[str, object]:
+    """Each key whose value in ``two`` is another one, with that value; None where it is absent."""
+    before, after = keys.flatten(one), keys.flatten(two)
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return {name: after.get(name) for name in names}
+
+
+def _in_one(error: ConfigError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def _same(one: Files, two: Files) -> bool:
