@@ -109,19 +109,20 @@ def test_l33_snapshots_go_on_after_a_sweep_and_see_old_content_again(
 def test_l33_each_run_keeps_its_own(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "KEEP", 2)
     tree = watch(repo.root)
+    folder = tree.folder
     odd = "odd/../run"
     for run in ("one", "two", odd):
         numbered(repo, tree, run, range(4))
     for run in ("one", "two", odd):
-        assert sorted(snapshots.kept(tree.folder, run)) == [0, 2, 3]
+        assert sorted(snapshots.kept(folder, run)) == [0, 2, 3]
 
-    snapshots.forget(tree.folder, "one")
+    snapshots.forget(folder, "one")
 
-    assert snapshots.kept(tree.folder, "one") == {}
-    assert sorted(snapshots.kept(tree.folder, odd)) == [0, 2, 3]
-    snapshots.forget(tree.folder, "two")
-    snapshots.forget(tree.folder, odd)
-    assert not tree.folder.exists()
+    assert snapshots.kept(folder, "one") == {}
+    assert sorted(snapshots.kept(folder, odd)) == [0, 2, 3]
+    snapshots.forget(folder, "two")
+    snapshots.forget(folder, odd)
+    assert not folder.exists()
     seen(tree)
 
 
