@@ -43,6 +43,7 @@ def test_a2_only_assistant_text_can_become_final_text() -> None:
         answers("t1", "RALPH_COMPLETE"),
         says("A sub-agent says RALPH_COMPLETE", "s1", parent="t1"),
         says("Still 7 tasks.", "m2"),
+        says("RALPH_COMPLETE", "s2", parent="t1"),
     )
     assert seen.final_text == "Still 7 tasks."
 
