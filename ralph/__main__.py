@@ -20,9 +20,9 @@ def main() -> None:
 
         guarded(lambda: show(run=None, as_json="--json" in words))
         return
-    from ralph.cli.app import app
+    from ralph.cli.front import parsed
 
-    guarded(app)
+    guarded(parsed)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cli import Project
 from tests.support.world import Repo, Script
 
 
@@ -47,3 +48,12 @@ def repo(tmp_path: Path) -> Repo:
 def script(tmp_path: Path) -> Callable[[str], list[str]]:
     """Write a Python program and return the argv that runs it."""
     return Script(tmp_path / "scripts")
+
+
+@pytest.fixture
+def project(repo: Repo) -> Project:
+    """A repository with a prompt and a plan of two open tasks, all committed."""
+    made = Project(repo.root)
+    made.plan("AB-1 first", "AB-2 second")
+    made.commit("plan")
+    return made

@@ -125,6 +125,11 @@ def resume(
     root = root_of(Path.cwd())
     close_crashed(root, SystemClock().now())
     parent = resumable(root, run_id, force=force)
+    if prompt is None and not (root / parent.prompt).is_file():
+        raise UsageError(
+            f"the prompt of run {parent.run_id} is gone: {root / parent.prompt}",
+            hint="ralph resume --prompt FILE goes on with another",
+        )
     flags: dict[str, object] = {
         "max": max_iterations or parent.max,
         "agent.use": agent,

@@ -32,7 +32,11 @@ def demo(
     where = folder or Path(tempfile.mkdtemp(prefix="ralph-demo-"))
     made = room.prepare(scenario, where)
     os.chdir(made.root)
-    flags = {"agent.use": "scripted", "agent.args": [*made.args, "--speed", str(speed)]}
-    code = start(Ask(prompt=made.prompt, flags=flags | made.settings, plain=plain), made.root)
+    flags: dict[str, object] = {
+        "agent.use": "scripted",
+        "agent.args": [*made.args, "--speed", str(speed)],
+        **made.settings,
+    }
+    code = start(Ask(prompt=made.prompt, flags=flags, plain=plain), made.root)
     typer.echo(f"The repository of this demo: {made.root}", err=True)
     raise typer.Exit(code)

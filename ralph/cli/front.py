@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ralph.errors import RalphError
+from ralph.errors import RalphError, UsageError
 
 BUG = 70
 
@@ -33,6 +33,31 @@ def guarded(command: Callable[[], object]) -> None:
         sys.stderr.write(f"error: ralph has a bug: {type(error).__name__}: {error}\n")
         sys.stderr.write(f"hint: the details are in {path}\n")
         raise SystemExit(BUG) from None
+
+
+def parsed() -> None:
+    """Run the command line; what it cannot parse is a usage error like any other (F4).
+
+    Raises:
+        UsageError: for an unknown command or option, or a value that does not fit.
+        SystemExit: with the exit code of the command.
+    """
+    from typer.exceptions import TyperException
+
+    from ralph.cli.app import app
+
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        said = error.format_message().rstrip(".")
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "ralph"
+        if not said:  # a group without a command: its help has been printed
+            raise SystemExit(2) from None
+        raise UsageError(
+            said[:1].lower() + said[1:], hint=f"{command} --help shows what it takes"
+        ) from None
+    raise SystemExit(code if isinstance(code, int) else 0)
 
 
 def complain(error: RalphError) -> None:

@@ -16,9 +16,10 @@ from ralph.cli.screen import Screen, log_path
 from ralph.core.events import RunEnded, RunStarted
 from ralph.core.facts import PlanRead, PlanStatus
 from ralph.core.fold import fold
-from ralph.core.outcome import escalated, fallback
+from ralph.core.outcome import Ending, escalated, fallback
 from ralph.core.policy import Policy
 from ralph.core.state import begin
+from ralph.core.terminal import terminal_record
 from ralph.errors import RalphError, StorageError, UsageError
 from ralph.loop.engine import Loop, World
 from ralph.services import agent_room, runs, tree
@@ -66,12 +67,12 @@ def start(ask: Ask, root: Path) -> int:
     """
     clock = SystemClock()
     refuse_nested(ask)
-    for crashed in runs.close_crashed(root, clock.now()):
-        Screen.say_aloud(f"run {crashed.run_id} had died; closed as {crashed.ending.state}")
     run_id = runs.new_run_id(clock.now())
     with ExitStack() as stack:
         lock = TreeLock.take(root, run_id)
         stack.callback(lock.close)
+        for crashed in runs.close_crashed(root, clock.now()):
+            Screen.say_aloud(f"run {crashed.run_id} had died; closed as {crashed.ending.state}")
         grounds = prepare(ask, root, clock.now())
         stack.callback(grounds.worktree.close)
         journal = Journal.create(runs.run_path(root, run_id))
@@ -215,26 +216,37 @@ def _loop(
 def finish(loop: Loop, grounds: Grounds, ask: Ask) -> RunEnded:
     """Run ``loop`` to its terminal record, whatever happens on the way (T-2, X-6, F2)."""
     try:
-        for problem in (*grounds.loaded.notes, *grounds.worktree.problems):
-            loop.note(problem)
+        for note in grounds.loaded.notes:
+            loop.note(note)
         if ask.forget_reset:
             loop.world.calls.forget_reset(loop.state.started.agent)
-        missing = agent_room.preflight(grounds.policy, grounds.policy.agent.use, os.environ)
+        missing = agent_room.preflight(
+            grounds.policy, grounds.policy.agent.use, os.environ, root=grounds.root
+        )
         if missing:
             return loop.end(fallback("agent_unavailable", missing))
         return loop.run()
     except StorageError as error:
         loop.world.recorder.spend_reserve()
         reason = "disk_full" if error.full else "internal_error"
-        return loop.end(escalated(reason, error.message))
+        return _end(loop, escalated(reason, error.message))
     except RalphError as error:
-        return loop.end(escalated("internal_error", error.message))
+        return _end(loop, escalated("internal_error", error.message))
     except Exception as error:  # noqa: BLE001 - a bug must still end in one truthful state (X-6)
         from ralph.cli.front import keep_crash
 
         path = keep_crash(error, loop.world.folders.base)
         detail = f"{type(error).__name__}: {error}; details in {path}"
-        return loop.end(escalated("internal_error", detail))
+        return _end(loop, escalated("internal_error", detail))
+
+
+def _end(loop: Loop, ending: Ending) -> RunEnded:
+    """End the run; when not even that can be written, say so: the next command closes it (T-2)."""
+    try:
+        return loop.end(ending)
+    except StorageError as error:
+        Screen.say_aloud(f"the end of the run could not be recorded: {error.message}")
+        return terminal_record(loop.state, ending, (), at=loop.world.clock.now())
 
 
 def resumable(root: Path, run: str | None, *, force: bool) -> RunStarted:

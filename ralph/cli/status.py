@@ -48,7 +48,8 @@ def _closed(root: Path) -> Path:
 
 def _facts(run: runs.RunFolder) -> dict[str, Any]:
     now = SystemClock().now()
-    facts = view.status(run.started(), run.tail(), live=run.live(), now=now)
+    live = run.live() or bool(run.elsewhere())  # of another host nothing can be known from here
+    facts = view.status(run.started(), run.tail(), live=live, now=now)
     return facts | {"dir": str(run.path)}
 
 

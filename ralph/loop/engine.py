@@ -75,6 +75,7 @@ class Loop:
         self._accept = False
         self._slot = Slot(taken=True, count=0)
         self._restored = 0
+        self._told: set[str] = set()
 
     def run(self) -> RunEnded:
         """Go on until the run ends; every step is durable before the next one acts (X-5)."""
@@ -109,6 +110,7 @@ class Loop:
         agent, policy = self.state.started.agent, self.state.policy
         idle = self.state.pending is None
         if idle:
+            self._degraded()
             self._reread()
             self._listen()
             self._slot = self.world.calls.look(agent, policy, now)
@@ -262,6 +264,14 @@ class Loop:
             self._record(Requested(at=now, request=kind, by=request.by))
             self._accept = self._accept or kind is RequestKind.ACCEPT
         return [request.request for request in asked]
+
+    def _degraded(self) -> None:
+        """Say once what does not work as it should (D6, F2)."""
+        world = self.world
+        for problem in (*world.workspace.problems, *world.calls.problems):
+            if problem not in self._told:
+                self._told.add(problem)
+                self.note(problem, warning=True)
 
     def _reread(self) -> None:
         news = self.world.settings.reread(

@@ -41,7 +41,10 @@ class Agents(Protocol):
 
 
 class Workspace(Protocol):
-    """The tree and the plan file."""
+    """The tree and the plan file; ``problems``: what does not work as it should, a line each."""
+
+    @property
+    def problems(self) -> Sequence[str]: ...
 
     def snapshot(self) -> Tree | None:
         """Content of the tree now; None when no check is possible (L-14)."""
@@ -55,7 +58,10 @@ class Workspace(Protocol):
 
 
 class Calls(Protocol):
-    """The shared call window (L-23)."""
+    """The shared call window (L-23); ``problems`` as in the workspace."""
+
+    @property
+    def problems(self) -> Sequence[str]: ...
 
     def look(self, agent: str, policy: Policy, now: datetime) -> Slot: ...
     def take(self, agent: str, policy: Policy, now: datetime) -> Slot: ...

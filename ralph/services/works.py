@@ -10,6 +10,7 @@ from ralph.core.facts import Plan
 from ralph.core.fold import fold
 from ralph.core.outcome import TerminalState
 from ralph.core.state import RunState, carry
+from ralph.errors import JournalDamaged
 from ralph.services import runs
 
 
@@ -29,14 +30,17 @@ def work_of(root: Path, base: str, plan: Plan | None) -> Work:
     """Return the open work called ``base``, or the next one when the last is closed (C-1).
 
     A work is closed once a run of it is RESOLVED, or when the plan has tasks and none of their
-    ids is known from it.
+    ids is known from it. One whose last journal is damaged cannot be gone on with either.
     """
     for run in runs.all_runs(root):
         work_id = run.started().work_id
         name, _, ordinal = work_id.rpartition(".")
         if name != base or not ordinal.isdigit():
             continue
-        last = fold(run.events())
+        try:
+            last = fold(run.events())
+        except JournalDamaged:
+            return Work(f"{base}.{int(ordinal) + 1}")
         if _closed(last, plan):
             return Work(f"{base}.{int(ordinal) + 1}")
         return Work(work_id, last)

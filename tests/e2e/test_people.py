@@ -1,0 +1,190 @@
+"""Group F, T-1, T-5: people, terminals and machines in the way of a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from tests.support.cli import Project
+from tests.support.world import eventually
+
+WAITING = "echo up; sleep 60"
+
+
+def running(project: Project) -> bool:
+    outputs = project.root.glob(".ralph/runs/*/iterations/*/output.log")
+    return any(b"up" in path.read_bytes() for path in outputs)
+
+
+@pytest.mark.parametrize(
+    ("args", "cap"),
+    [(("--max=3",), 3), (("--max", "3"), 3), (("-n", "3"), 3), (("--max", "08"), 8)],
+)
+def test_f4_spellings_of_the_cap(project: Project, args: tuple[str, ...], cap: int) -> None:
+    assert project.run("exit 0", *args).of("run_started")[0]["max"] == cap
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "--max", "0"),
+        ("run", "--max", "x"),
+        ("run", "--no-such-flag"),
+        ("run", "--set", "stall.no_progres=3"),
+        ("run", "--set", "stall.no_progress"),
+        ("run", "missing.md"),
+        ("run", "--until", "25:00"),
+        ("run", "--agent", ""),
+        ("resume", "no-such-run"),
+        ("nonsense",),
+        ("config", "nonsense"),
+    ],
+)
+def test_f4_wrong_usage_is_refused_with_a_hint(project: Project, args: tuple[str, ...]) -> None:
+    ended = project.ralph(*args)
+    assert ended.code in (1, 2)
+    assert "error: " in ended.err
+    assert "Traceback" not in ended.err
+    assert not (project.root / ".ralph").exists()
+
+
+def test_f4_a_misspelt_key_gets_a_suggestion(project: Project) -> None:
+    project.write("ralph.toml", "[stall]\nno_progres = 3\n")
+    ended = project.run("true")
+    assert ended.code == 2
+    assert "stall.no_progress" in ended.err
+    assert "ralph.toml:2" in ended.err
+
+
+def test_f5_the_flag_wins_over_the_file(project: Project) -> None:
+    project.write("ralph.toml", "max = 9\n")
+    assert project.run("exit 0", "--max", "1").of("run_started")[0]["max"] == 1
+    assert '"source": "' in project.ralph("config", "show", "--json").out
+
+
+def test_f1_one_run_a_tree(project: Project) -> None:
+    command = project.agent(WAITING)
+    first = project.popen("run", "--agent", command)
+    assert eventually(lambda: running(project), 30)
+    second = project.ralph("run", "--agent", command)
+    assert second.code == 2
+    assert str(first.pid) in second.err
+    first.send_signal(signal.SIGKILL)
+    first.communicate(timeout=30)
+    third = project.run("exit 0", "--max", "1")
+    assert third.code == 1
+    assert "died" in third.err
+
+
+def test_stop_after_this_iteration_and_now(project: Project) -> None:
+    run = project.popen("run", "--agent", project.agent("echo up; sleep 3; echo $N >> work"))
+    assert eventually(lambda: running(project), 30)
+    assert project.ralph("stop").code == 0
+    run.communicate(timeout=60)
+    assert run.returncode == 4
+    assert project.launches() == 1
+    assert (project.root / "work").exists()
+
+    run = project.popen("run", "--agent", project.agent(WAITING), "--work", "two")
+    assert eventually(lambda: project.launches() == 2, 30)
+    assert project.ralph("stop", "--now").code == 0
+    run.communicate(timeout=30)
+    status = json.loads(project.ralph("status", "--json").out)
+    assert "stopped" in json.dumps(status) or "FOLLOW_UP_TICKET" in json.dumps(status)
+
+
+def test_pause_and_continue(project: Project) -> None:
+    run = project.popen(
+        "run", "--agent", project.agent("echo up; sleep 1; echo $N >> work"), "--max", "2"
+    )
+    assert eventually(lambda: running(project), 30)
+    project.ralph("pause")
+    journal = next(project.root.glob(".ralph/runs/*/journal.jsonl"))
+    assert eventually(lambda: '"paused"' in journal.read_text(), 30)
+    assert project.launches() == 1
+    project.ralph("continue")
+    run.communicate(timeout=60)
+    assert project.launches() == 2
+
+
+def test_f12_rescue_brings_lost_files_back(project: Project) -> None:
+    project.write("precious.txt", "not committed\n")
+    ended = project.run("git clean -fdxq; git reset -q --hard; rm -f app.py", "--max", "1")
+    run_id = ended.terminal["run_id"]
+    saved = project.root.parent / "saved"
+    assert project.ralph("rescue", run_id, "--to", str(saved)).code == 0
+    assert (saved / "precious.txt").read_text() == "not committed\n"
+    assert (saved / "app.py").exists()
+    assert not (project.root / "precious.txt").exists()
+
+
+def test_f8_secrets_stay_out_of_the_log(project: Project) -> None:
+    token = "ghp_" + "aB3dE5fG7hJ9" * 3
+    ended = project.run(f"echo token {token}", "--max", "1")
+    assert token not in ended.log
+    raw = ended.folder / "iterations" / "0001" / "output.log"
+    assert token in raw.read_text()
+    assert raw.stat().st_mode & 0o777 == 0o600
+
+
+def test_f9_a_hook_that_fails_or_hangs_stops_nothing(project: Project) -> None:
+    ended = project.run(
+        "tick; echo $N >> work", "--max", "2",
+        "--set", 'hooks.on_task_done=echo "$RALPH_TASK" >> ../hooked; exit 7',
+    )  # fmt: skip
+    assert ended.code == 4
+    assert (project.root.parent / "hooked").read_text().split() == ["AB-1", "AB-2"]
+    assert "exit 7" in ended.log
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_f2_a_read_only_folder_is_named(project: Project) -> None:
+    project.root.chmod(0o500)
+    try:
+        ended = project.ralph("run", "--agent", "true")
+    finally:
+        project.root.chmod(0o700)
+    assert str(project.root) in ended.err
+
+
+def test_f2_a_file_where_the_folder_should_be(project: Project) -> None:
+    project.write(".ralph", "a file\n")
+    ended = project.run("true")
+    assert ended.code in (2, 3)
+    assert "error: " in ended.err
+    assert ".ralph" in ended.err
+    assert "Traceback" not in ended.err
+    assert project.launches() == 0
+
+
+def test_f6_a_valid_edit_applies_and_a_broken_one_is_told(project: Project) -> None:
+    project.write("ralph.toml", "[stall]\nno_progress = 9\n")
+    shell = (
+        "case $N in 1) printf '[stall]\\nno_progress = 4\\n' > ralph.toml;;"
+        " 2) echo '[[[' > ralph.toml;; esac; echo same"
+    )
+    ended = project.run(shell)
+    assert ended.state == "ESCALATED_TO_HUMAN / no_progress"
+    assert ended.launches == 6  # its two edits were progress, the four after them were none
+    assert "configuration not applied" in ended.log
+
+
+def test_f11_an_agent_cannot_loosen_its_leash(project: Project) -> None:
+    shell = "printf '[stall]\\nno_progress = 50\\n[verify]\\ncommands=[\"true\"]\\n' > ralph.toml"
+    ended = project.run(shell, "--max", "9")
+    assert ended.state == "ESCALATED_TO_HUMAN / no_progress"
+    assert ended.launches <= 4
+
+
+def test_no_repository_at_all(project: Project) -> None:
+    import shutil
+
+    shutil.rmtree(project.root / ".git")
+    ended = project.run(
+        "if grep -q '\\[ \\]' IMPLEMENTATION_PLAN.md; then tick; echo $N >> work;"
+        " else echo; echo RALPH_COMPLETE; fi"
+    )
+    assert (ended.state, ended.code) == ("RESOLVED / completed", 0), ended.err
