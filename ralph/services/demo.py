@@ -1,4 +1,4 @@
-"""The stages of ``ralph demo``: throw-away repositories for the scenarios that travel with ralph."""
+"""The stages of ``ralph demo``: throw-away repositories for the scenarios of this package."""
 
 from __future__ import annotations
 
