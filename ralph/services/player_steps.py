@@ -20,7 +20,7 @@ _LINE = b"x" * 1023 + b"\n"
 _LONG_HANG = 3600.0
 _BOX = re.compile(r"^(\s*(?:#{1,6}\s+)?(?:[-*+]|\d{1,9}[.)])\s+)\[([ xX!])\](\s.*)$")
 _COMMIT = """
-git add -A -- . ':(exclude,top).ralph' || exit
+git add --all && git reset --quiet -- .ralph || exit
 if ! git config user.email > /dev/null; then
     export GIT_AUTHOR_NAME="${GIT_AUTHOR_NAME:-Scripted Agent}"
     export GIT_AUTHOR_EMAIL="${GIT_AUTHOR_EMAIL:-scripted@example.invalid}"

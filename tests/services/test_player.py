@@ -180,7 +180,12 @@ def test_ticking_keeps_the_line_ends_of_the_plan(stage: Theatre) -> None:
     assert plan.read_bytes() == b"- [ ] one\r\n- [x] two\r\n"
 
 
-def test_a_commit_takes_all_but_ralphs_own_folder(theatre: Theatre, repo: Repo) -> None:
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_commit_takes_all_but_ralphs_own_folder(
+    theatre: Theatre, repo: Repo, ignored: bool
+) -> None:
+    if ignored:
+        repo.write(".git/info/exclude", ".ralph/\n")
     step = {"write": {"path": "new.py", "text": "x = 1\n"}}
     theatre.launch(step, {"commit": "add it's new"}).play()
     assert repo.git("log", "-1", "--format=%s") == "add it's new"
@@ -190,6 +195,12 @@ def test_a_commit_takes_all_but_ralphs_own_folder(theatre: Theatre, repo: Repo) 
     assert repo.git("rev-list", "--count", "HEAD") == "3"
     theatre.launch({"commit": {"message": "empty", "allow_empty": True}}).play()
     assert repo.git("rev-list", "--count", "HEAD") == "4"
+
+
+def test_a_first_commit_can_be_made(stage: Theatre) -> None:
+    subprocess.run(["git", "init", "-q", stage.folder], check=True)
+    stage.launch({"write": {"path": "a", "text": "a"}}, {"commit": "first"}).play()
+    assert Repo(stage.folder).git("show", "--name-only", "--format=") == "a"
 
 
 def test_a_commit_needs_no_identity(
