@@ -60,7 +60,10 @@ def test_a12_one_line_of_50_mb_is_kept_whole_in_flat_memory(
     """
     done = subprocess.run(
         [*script(program), str(box.folder), *flood],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path.cwd()), *sys.path])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]),
+        },
         stdout=subprocess.PIPE,
         check=True,
     )
