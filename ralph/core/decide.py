@@ -99,7 +99,7 @@ def _used_up(state: RunState, now: datetime) -> Ending | None:
     cap, completion = state.cap, state.counters.completion
     if state.retry is None and cap is not None and state.iteration >= cap:
         near = f"completion {completion}/{state.policy.completion.required}" if completion else ""
-        ending = follow_up("iteration_cap", near or f"{cap} iterations used")
+        ending = follow_up("iteration_cap", near or f"{cap} iteration{'s' * (cap != 1)} used")
         return ending if _something_came_of_it(state) or completion else _nothing(state, ending)
     deadline = deadline_of(state)
     if deadline is not None and now >= deadline:

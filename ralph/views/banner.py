@@ -67,7 +67,7 @@ def _ends(started: RunStarted, policy: Policy) -> str:
         by_budget = started.at + timedelta(seconds=policy.budget.duration)
         deadline = min(deadline, by_budget) if deadline else by_budget
     parts = [
-        f"after {cap} iterations" if cap else "no iteration cap",
+        f"after {cap} iteration{'s' * (cap != 1)}" if cap else "no iteration cap",
         f"no launch after {local_time(deadline, started.at)}" if deadline else "no deadline",
         "no money limit",
         f"{policy.completion.required} completion markers in a row",
