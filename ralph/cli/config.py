@@ -56,6 +56,14 @@ def check(prompt: Prompt = None) -> None:
 
 
 @app.command()
+def schema() -> None:
+    """Print a JSON Schema of ralph.toml, for editors."""
+    from ralph.core.schema import schema as whole
+
+    sys.stdout.write(json.dumps(whole(), indent=2, ensure_ascii=False) + "\n")
+
+
+@app.command()
 def path() -> None:
     """Print the configuration files that are read, lowest first; absent ones are marked."""
     from ralph.cli.roots import root_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,17 @@ FILES = (PROMPT, PLAN, stack.PROJECT_FILE)
 
 
 @dataclass(frozen=True)
+class Found:
+    """What a look around told: the agent to use, and a test command or ""."""
+
+    agent: str
+    test: str
+
+
+NOTHING = Found("claude", "")
+
+
+@dataclass(frozen=True)
 class Made:
     """Names that were ``written`` and names that were ``kept`` as they are, with the reason."""
 
@@ -22,11 +34,13 @@ class Made:
     kept: Sequence[tuple[str, str]]
 
 
-def write_templates(root: Path, *, force: bool) -> Made:
+def write_templates(root: Path, *, force: bool, found: Found = NOTHING) -> Made:
     """Write prompt, plan and settings (``max = 20``, L-2) into ``root``; keep what is there.
 
     ``force`` overwrites them, through a symbolic link. Settings are not written where
     pyproject.toml has a table of its own for them: two places would be an error (section 11).
+
+    ``found`` goes into the settings: the agent that is installed, the project's own tests.
 
     Raises:
         StorageError: if a file cannot be written; it names the path.
@@ -36,11 +50,50 @@ def write_templates(root: Path, *, force: bool) -> Made:
     for name in FILES:
         if name == stack.PROJECT_FILE and stack.has_shared_table(root):
             kept.append((name, "[tool.ralph] of pyproject.toml configures this project"))
-        elif _write(root / name, asset(f"prompts/init/{name}").read_bytes(), force=force):
+        elif _write(root / name, _content(name, found), force=force):
             written.append(name)
         else:
             kept.append((name, "it is there; --force overwrites it"))
     return Made(written, kept)
+
+
+def look_around(root: Path, which: Callable[[str], str | None] = shutil.which) -> Found:
+    """The first known agent on PATH, and the command by which the project seems to be tested."""
+    agent = next((name for name in AGENTS if which(name)), AGENTS[0])
+    return Found(agent, next((test for mark, test in TESTS if mark(root)), ""))
+
+
+def _has(name: str, word: str = "") -> Callable[[Path], bool]:
+    def holds(root: Path) -> bool:
+        try:
+            return word in (root / name).read_text("utf-8", "replace")
+        except OSError:
+            return False
+
+    return holds
+
+
+AGENTS = ("claude",)
+TESTS: tuple[tuple[Callable[[Path], bool], str], ...] = (
+    (_has("pytest.ini"), "pytest -q"),
+    (_has("pyproject.toml", "pytest"), "pytest -q"),
+    (_has("tox.ini", "pytest"), "pytest -q"),
+    (_has("setup.cfg", "pytest"), "pytest -q"),
+    (_has("package.json", '"test"'), "npm test"),
+    (_has("Cargo.toml"), "cargo test"),
+    (_has("go.mod"), "go test ./..."),
+    (_has("Makefile", "\ntest:"), "make test"),
+)
+
+
+def _content(name: str, found: Found) -> bytes:
+    content = asset(f"prompts/init/{name}").read_bytes()
+    if name != stack.PROJECT_FILE:
+        return content
+    text = content.decode().replace('use = "claude"', f'use = "{found.agent}"')
+    if found.test:
+        text = text.replace("commands = []  ", f'commands = ["{found.test}"]  ')
+    return text.encode()
 
 
 def _write(path: Path, content: bytes, *, force: bool) -> bool:
