@@ -1,0 +1,77 @@
+"""CPU and wall of one iteration of ralph against a bare shell loop with two ``git status``."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from tests.bench.table import Row
+
+ITERATIONS = 20
+SIZES = (10, 20_000)
+GOAL_MS = 40.0
+GOAL_RATIO = 1.5
+AGENT = "#!/bin/sh\ncat > /dev/null\necho $$ >> work\n"
+
+
+def _repository(folder: Path, files: int) -> None:
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    for number in range(files):
+        path = folder / f"d{number // 500}" / f"f{number}.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{number}\n")
+    (folder / "PROMPT.md").write_text("Do the work.\n")
+    (folder / "agent.sh").write_text(AGENT)
+    (folder / "agent.sh").chmod(0o755)
+    who = ["-c", "user.name=bench", "-c", "user.email=bench@example.invalid"]
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    subprocess.run(["git", *who, "commit", "-qm", "start"], cwd=folder, check=True)
+
+
+def _cost(argv: list[str], folder: Path, env: dict[str, str]) -> tuple[float, float]:
+    """Milliseconds of CPU and of wall of ``argv`` with its children."""
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
+    subprocess.run(argv, cwd=folder, env=env, capture_output=True, check=False)
+    wall, after = perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu * 1000, wall * 1000
+
+
+def _ralph(count: int) -> list[str]:
+    flags = ["--max", str(count), "--set", "rate.calls_per_hour=0", "--set", "progress.max_churn=0"]
+    return [sys.executable, "-m", "ralph", "run", "--agent", "./agent.sh", *flags]
+
+
+def _bare(count: int) -> list[str]:
+    each = "git status --porcelain > s1; ./agent.sh < PROMPT.md > out; git status --porcelain > s2"
+    return ["sh", "-c", f"n=0; while [ $n -lt {count} ]; do {each}; n=$((n+1)); done"]
+
+
+def rows() -> list[Row]:
+    """Cost of an iteration: that of twenty-two less that of two, by twenty."""
+    found: list[Row] = []
+    for files in SIZES:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "repo"
+            folder.mkdir()
+            _repository(folder, files)
+            env = {**os.environ, "XDG_STATE_HOME": name, "PYTHONPATH": os.pathsep.join(sys.path)}
+            costs = {}
+            for what, argv in (("ralph", _ralph), ("bare", _bare)):
+                few = _cost(argv(2), folder, env)
+                many = _cost(argv(2 + ITERATIONS), folder, env)
+                costs[what] = [(m - f) / ITERATIONS for m, f in zip(many, few, strict=True)]
+            for at, kind in enumerate(("CPU", "wall")):
+                ours, base = costs["ralph"][at], costs["bare"][at]
+                small = files < 1000
+                met = ours - base <= GOAL_MS if small else ours <= GOAL_RATIO * base
+                goal = f"at most {GOAL_MS:.0f} ms above" if small else f"at most {GOAL_RATIO} times"
+                found.append(
+                    Row(f"{kind} of an iteration, {files:,} files", ours, base, "ms", goal, met)
+                )
+    return found
