@@ -23,7 +23,7 @@ from ralph.services.player_steps import Stage
 from tests.support.world import Repo, alive, eventually
 
 Child = subprocess.Popen[bytes]
-PLAN = "# Work\n\n- [ ] AB-10 ten\n- [ ] AB-1 one\n- [x] old\n\nThe end.\n"
+PLAN = "# Work\n\n- [ ] AB-10 ten, LAB-1\n- [ ] AB-1 one\n- [x] old\n\nThe end.\n"
 
 
 class Theatre:
