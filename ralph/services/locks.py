@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 from datetime import datetime
 from pathlib import Path
@@ -119,6 +118,8 @@ class TreeLock:
 
 def lock_path(root: Path) -> Path:
     """Lock file of the tree at ``root``: outside of it, so that no cleaning removes it (A19)."""
+    import hashlib  # not needed to look at a run, and slow to load
+
     real = os.path.realpath(root)
     key = hashlib.sha256(os.fsencode(real)).hexdigest()[:16]
     return places.state_home() / "locks" / key

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -132,6 +131,8 @@ def work_base(root: Path, prompt: Path, plan: Path) -> str:
 
     Paths inside ``root`` count relative to it; however a path is spelled, its file decides.
     """
+    import hashlib  # costs more than all else that ``status`` needs
+
     top = os.path.realpath(root)
     real = (os.path.relpath(os.path.realpath(path), top) for path in (prompt, plan))
     key = b"\0".join(os.fsencode(part) for part in (top, *real))
