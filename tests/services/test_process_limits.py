@@ -29,7 +29,7 @@ def test_a1_an_agent_that_says_nothing_and_sleeps_is_idle(box: Supervised) -> No
 def test_a6_retry_lines_are_no_life(box: Supervised) -> None:
     talk = ["sh", "-c", "while echo retry; do sleep 0.1; done"]
     quiet: list[float] = []
-    left = box.run(talk, Noting(life=False), quiet.append, idle=1.5)
+    left = box.run(talk, Noting(life=False), quiet.append, idle=1.5, hard=30.0)
     assert left.ended_by is EndedBy.IDLE
     assert max(quiet) > 0.8
 
@@ -54,7 +54,7 @@ def test_k1_the_hard_limit_ends_an_agent_that_talks(box: Supervised) -> None:
 
 
 def test_a7_an_agent_that_outlives_its_record_is_ended_as_lingering(box: Supervised) -> None:
-    command = ["sh", "-c", "echo RESULT; sleep 300"]
+    command = ["sh", "-c", "echo RESULT; sleep 30"]
     left = box.run(command, Noting(b"RESULT"), linger=0.3, idle=100.0, hard=100.0)
     assert left.ended_by is EndedBy.LINGER
     assert not box.left()

@@ -7,13 +7,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from ralph.core.facts import EndedBy
 from ralph.errors import StorageError
-from tests.support.supervised import Noting, Supervised, stop_when
+from tests.support.supervised import LONG, Noting, Supervised, stop_when
 from tests.support.world import Script
 
 MB = 1 << 20
@@ -84,6 +86,18 @@ def test_a12_a_flood_delays_neither_tick_nor_limit(box: Supervised) -> None:
     assert len(quiet) >= 4
 
 
+def test_a12_what_is_still_in_the_pipe_at_the_end_is_not_lost(
+    box: Supervised, script: Script
+) -> None:
+    class Slow(Noting):
+        def hear(self, _stream: str, chunk: bytes) -> bool:
+            threading.Event().wait(0.3)  # the agent is long gone after the first part
+            return super().hear(_stream, chunk)
+
+    left = box.run(script("import os; os.write(1, b'x' * 1_000_000)"), Slow())
+    assert (left.exit_code, len(box.out)) == (0, 1_000_000)
+
+
 @pytest.mark.parametrize("program", ["pass", "import os, time; os.close(0); time.sleep(0.3)"])
 def test_a14_an_agent_that_reads_no_stdin_blocks_nothing(
     box: Supervised, script: Script, program: str
@@ -119,21 +133,30 @@ def test_a17_without_a_prompt_stdin_is_empty_and_there_is_no_terminal(
     assert box.out == b"none\n"
 
 
-def test_a19_an_output_file_deleted_on_the_way_comes_back_whole(box: Supervised) -> None:
-    command = "echo one; while [ ! -e gone ]; do sleep 0.02; done; echo two"
+def test_a19_an_output_file_deleted_on_the_way_comes_back_whole_while_it_runs(
+    box: Supervised,
+) -> None:
+    command = "echo one; while [ ! -e back ]; do sleep 0.02; done; echo two"
+
+    deleted = False
 
     def tick(_: float) -> None:
-        if (box.folder / "out").exists() and box.out:
+        nonlocal deleted
+        if deleted and (box.folder / "out").exists():
+            (box.folder / "back").touch()
+        elif not deleted and box.out:
             (box.folder / "out").unlink()
-            (box.folder / "gone").touch()
+            deleted = True
 
-    box.run(["sh", "-c", command], tick=tick)
+    assert box.run(["sh", "-c", command], tick=tick, hard=30.0).ended_by is EndedBy.EXIT
     assert box.out == b"one\ntwo\n"
 
 
 def test_k14_a_full_disk_ends_the_agent_before_it_is_told(box: Supervised) -> None:
+    start = time.monotonic()
     with pytest.raises(StorageError) as caught:
         box.run(["sh", "-c", "echo out; sleep 300"], stdout=Path("/dev/full"))
+    assert time.monotonic() - start < LONG / 2
     assert caught.value.full
     assert not box.left()
 
