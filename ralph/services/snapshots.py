@@ -125,6 +125,8 @@ class Store:
         names = sorted(path.name for path in refs.iterdir() if path.name.isdigit())
         for name in [name for name in names if int(name)][:-KEEP]:
             (refs / name).unlink(missing_ok=True)
+        if iteration == 0:
+            self._own(run_id, tree)
         if self._crowded() or iteration % KEEP == KEEP - 1:
             self.sweep()
 
@@ -139,6 +141,23 @@ class Store:
             self.git.run("prune", f"--expire={older_than}")
         except GitFailed:
             return
+
+    def _own(self, run_id: str, tree: Tree) -> None:
+        """Copy what ``tree`` borrows and no commit holds: staged work, which a gc would drop."""
+        if self.repository is None:
+            return
+        packs = self.folder / "objects" / "pack"
+        packs.mkdir(exist_ok=True)
+        wanted = f"{tree.full}\n" + (f"^{tree.head}^{{tree}}\n" if tree.head else "")
+        options = ("--revs", "-q", "--non-empty", "--window=0")
+        try:
+            named = self.git.run(
+                "pack-objects", *options, str(packs / "pack"), feed=wanted.encode()
+            )
+        except GitFailed:
+            return
+        if name := named.decode().strip():
+            _write(packs / f"pack-{name}.keep", _refs(self.folder, run_id).name + "\n")
 
     def _crowded(self) -> bool:
         sample = self.folder / "objects" / "17"
@@ -166,7 +185,11 @@ def forget(folder: Path, run_id: str) -> None:
     Raises:
         OSError: if the store cannot be written.
     """
-    shutil.rmtree(_refs(folder, run_id), ignore_errors=True)
+    refs = _refs(folder, run_id)
+    shutil.rmtree(refs, ignore_errors=True)
+    for note in (folder / "objects" / "pack").glob("pack-*.keep"):
+        if note.read_text().strip() == refs.name:
+            note.unlink(missing_ok=True)
     runs = folder / "refs" / "ralph"
     if not runs.is_dir() or not any(runs.iterdir()):
         shutil.rmtree(folder, ignore_errors=True)

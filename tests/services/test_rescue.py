@@ -11,6 +11,8 @@ import pytest
 from ralph.core.facts import Tree
 from ralph.errors import RalphError, StorageError
 from ralph.services import capped, rescue
+from ralph.services.places import state_home
+from ralph.services.snapshots import Store, forget
 from tests.support.trees import listing, seen, watch
 from tests.support.world import Repo
 
@@ -241,3 +243,16 @@ def test_l33_a_damaged_snapshot_is_one_error_with_a_hint(repo: Repo) -> None:
         with pytest.raises(RalphError) as told:
             rescue.restore(store, Tree(id="", full=full), (), repo.root.parent / "back")
         assert "last 50" in told.value.hint
+
+
+def test_l33_staged_work_comes_back_after_a_hard_reset_and_a_gc(repo: Repo) -> None:
+    repo.write("draft.txt", "staged, never committed\n")
+    repo.git("add", "draft.txt")
+    tree = watch(repo.root)
+    tree.keep(RUN, 0, seen(tree))
+    Store(tree.folder, repo.root, None).sweep(older_than="now")
+    repo.git("reset", "-q", "--hard")
+    repo.git("gc", "-q", "--prune=now")
+    assert (back(repo, 0) / "draft.txt").read_text() == "staged, never committed\n"
+    forget(tree.folder, RUN)
+    assert not list(state_home().rglob("*.keep"))
