@@ -18,6 +18,7 @@ app = typer.Typer(
     help="Run a coding agent in a loop until the plan is done or progress stops.",
     no_args_is_help=True,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     add_completion=True,
 )
@@ -74,7 +75,7 @@ def run(
     """Run the agent in a loop until the plan is done or progress stops.
 
     Exit codes: 0 RESOLVED, 1 nothing could be started or shown, 2 refused (usage, configuration,
-    locked tree), 3 a person is needed, 4 work remains, 130/143/129 ended by a signal.
+    locked tree), 3 a person is needed, 4 work remains, 130/143/129 ended by a signal, 70 a bug.
     """
     if cap is not None and max_iterations is not None and cap != max_iterations:
         raise UsageError(f"two iteration caps: {cap} and --max {max_iterations}")
@@ -138,10 +139,12 @@ def resume(
         "budget.duration": for_,
     }
     given = {key: value for key, value in flags.items() if value is not None}
+    carried = dict(parent.command_line)
+    was = carried.pop("until", None)
     _start(
         prompt=prompt or root / parent.prompt,
-        flags=dict(parent.command_line) | given,
-        until=until,
+        flags=carried | given,
+        until=until or (str(was) if was else None),
         pairs=set_,
         allow_no_tasks=allow_no_tasks,
         allow_nested=allow_nested,
@@ -163,16 +166,15 @@ def _start(
     parent: str | None = None,
     forget_reset: bool = False,
 ) -> None:
-    from ralph.cli.asks import Ask, assignments, clock_time
+    from ralph.cli.asks import Ask, assignments
     from ralph.cli.roots import root_of
     from ralph.cli.start import start
-    from ralph.services.clock import SystemClock
 
     given = {key: value for key, value in flags.items() if value is not None}
     ask = Ask(
         prompt=prompt.absolute() if prompt else None,
         flags=given | assignments(pairs or []),
-        until=clock_time(until, SystemClock().now()) if until else None,
+        until=until,
         allow_no_tasks=allow_no_tasks,
         allow_nested=allow_nested,
         plain=plain,

@@ -16,7 +16,7 @@ class Ask:
 
     prompt: Path | None = None
     flags: dict[str, object] = field(default_factory=dict)
-    until: datetime | None = None
+    until: str | None = None  # time of day, such as 07:00
     allow_no_tasks: bool = False
     allow_nested: bool = False
     plain: bool = False

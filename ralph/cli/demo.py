@@ -13,7 +13,9 @@ from ralph.errors import UsageError
 
 
 def demo(
-    scenario: Annotated[str, typer.Option("--scenario", help="Which story to play.")] = "complete",
+    scenario: Annotated[
+        str, typer.Option("--scenario", help="complete, crash, error, liar, silent or stuck.")
+    ] = "complete",
     speed: Annotated[float, typer.Option("--speed", min=0.1, help="2 is twice as fast.")] = 1.0,
     folder: Annotated[
         Path | None, typer.Option("--dir", help="Where to put the repository.")

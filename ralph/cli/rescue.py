@@ -11,7 +11,7 @@ import typer
 
 def rescue(
     to: Annotated[Path, typer.Option("--to", help="New folder for the files.")],
-    run: Annotated[str | None, typer.Argument(help="Run id [default: last].")] = None,
+    run: Annotated[str | None, typer.Argument(help="Run id, or last [default: last].")] = None,
     paths: Annotated[list[str] | None, typer.Argument(help="Only these paths.")] = None,
     iteration: Annotated[
         int, typer.Option("--iteration", min=0, help="State after it; 0 is the start.")

@@ -9,7 +9,7 @@ import typer
 
 from ralph.cli import status as status_room
 
-Run = Annotated[str | None, typer.Argument(help="Run id or its beginning [default: last].")]
+Run = Annotated[str | None, typer.Argument(help="Run id, its beginning, or last [default: last].")]
 Json = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
@@ -34,6 +34,8 @@ def logs(
     """Print the log of a run, or what the agent said in one iteration."""
     from ralph.cli.roots import root_of
     from ralph.services import logs as log_room
+    from ralph.services.runs import find
 
-    path = log_room.which(root_of(Path.cwd()), run, iteration=iteration, raw=raw)
-    log_room.copy(path, follow=follow)
+    root = root_of(Path.cwd())
+    path = log_room.which(root, run, iteration=iteration, raw=raw)
+    log_room.copy(path, follow=find(root, run).live if follow else None)

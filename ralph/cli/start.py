@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ralph import __version__
-from ralph.cli.asks import Ask
+from ralph.cli.asks import Ask, clock_time
 from ralph.cli.screen import Screen, log_path
 from ralph.core.events import RunEnded, RunStarted
 from ralph.core.facts import PlanRead, PlanStatus
@@ -51,6 +51,7 @@ class Grounds:
     plan: PlanRead
     work: Work
     now: datetime
+    deadline: datetime | None
 
     @property
     def policy(self) -> Policy:
@@ -104,6 +105,7 @@ def refuse_nested(ask: Ask) -> None:
 
 def prepare(ask: Ask, root: Path, now: datetime) -> Grounds:
     """Check everything that is refused before a run exists (T-1, L-31)."""
+    deadline = clock_time(ask.until, now) if ask.until else None
     loaded = load(root, prompt=ask.prompt, flags=ask.flags, environ=os.environ)
     policy = loaded.policy
     prompt = ask.prompt or root / policy.prompt
@@ -128,7 +130,7 @@ def prepare(ask: Ask, root: Path, now: datetime) -> Grounds:
         raise UsageError(f"{plan_path}: {plan.detail}", hint="mend the plan, or name another")
     base = policy.work or runs.work_base(root, prompt, plan_path)
     work = work_of(root, base, plan.plan)
-    return Grounds(root, loaded, prompt, plan_path, worktree, plan, work, now)
+    return Grounds(root, loaded, prompt, plan_path, worktree, plan, work, now, deadline)
 
 
 def _started(ask: Ask, grounds: Grounds, run_id: str, folder: Path) -> RunStarted:
@@ -150,13 +152,13 @@ def _started(ask: Ask, grounds: Grounds, run_id: str, folder: Path) -> RunStarte
         max=policy.max,
         phase=policy.phase,
         title=title or heading(grounds.prompt.read_text(errors="replace")),
-        command_line=_plain(ask.flags),
+        command_line=_plain(ask.flags | {"until": ask.until}),
         policy=msgspec.to_builtins(policy),
         started_plan=grounds.plan,
         started_tree=snapshot,
         dirty=grounds.worktree.dirty(),
         carried=grounds.work.carried(reason=ask.parent is not None),
-        deadline=ask.until,
+        deadline=grounds.deadline,
         log=str(log_path(folder, grounds.now)),
         host=this_host(),
         pid=os.getpid(),

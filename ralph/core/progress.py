@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.core.events import Counters
-from ralph.core.facts import ClaimKind, FailureClass, Observation, Outcome, VerifyResult
+from ralph.core.facts import ClaimKind, EndedBy, FailureClass, Observation, Outcome, VerifyResult
 from ralph.core.state import RunState, tally
 
 EXPLORING_CALLS = 10
@@ -122,6 +122,10 @@ def count(state: RunState, seen: Observation, made: Progress) -> tuple[Counters,
         turns=state.turns,
         calls=state.calls,
     )
+    if seen.result.ended_by is EndedBy.STOP:  # a person's stop is nobody's fault
+        kept = ("same_error", "signature", "error_text", "failing_streak", "churn")
+        after = replace(after, **{name: getattr(before, name) for name in kept})
+        return tally(after, state.plan), False
     after = _stagnant(after, seen, made, signal=signal, explored=explored)
     if made.plan:
         after = replace(after, refuted=0, refuted_passing=0, verdicts=0, told=())

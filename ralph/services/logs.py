@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from ralph.errors import NothingToDo, UsageError
@@ -33,14 +34,16 @@ def which(root: Path, run: str | None, *, iteration: str | None, raw: bool) -> P
     return _there(folder / "output.log")
 
 
-def copy(path: Path, *, follow: bool) -> None:
-    """Write ``path`` to stdout; with ``follow`` go on until interrupted."""
+def copy(path: Path, *, follow: Callable[[], bool] | None) -> None:
+    """Write ``path`` to stdout; go on while ``follow`` says that the run lives."""
     clock = SystemClock()
     with path.open("rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer, CHUNK)
         sys.stdout.buffer.flush()
-        while follow:
+        lives = follow is not None
+        while lives and follow is not None:
             clock.pause(POLL)
+            lives = follow()  # asked before the last copy, which then has everything
             shutil.copyfileobj(file, sys.stdout.buffer, CHUNK)
             sys.stdout.buffer.flush()
 

@@ -97,18 +97,18 @@ def all_runs(root: Path) -> list[RunFolder]:
 
 
 def find(root: Path, run: str | None) -> RunFolder:
-    """The run called ``run``, or the only one that begins so; None: the newest.
+    """The run called ``run``, or the only one that begins so; None or ``last``: the newest.
 
     Raises:
         NothingToDo: if there is none.
         UsageError: if ``run`` is the beginning of several ids.
     """
-    if run is None:
+    if run in (None, "last"):
         newest = next((folder for folder in _folders(root) if _present(folder)), None)
         if newest is None:
             raise NothingToDo("no run here yet", hint="`ralph run PROMPT.md` starts one")
         return newest
-    named = [folder for folder in _folders(root) if folder.run_id.startswith(run)]
+    named = [folder for folder in _folders(root) if folder.run_id.startswith(run or "")]
     exact = [folder for folder in named if folder.run_id == run]
     if len(exact or named) > 1:
         names = ", ".join(folder.run_id for folder in named[:5])

@@ -145,7 +145,8 @@ def _state_text(facts: dict[str, Any]) -> str:
         now = datetime.fromisoformat(facts["as_of"])
         return f"waiting ({wait['reason']}) until {local_time(until, now)}"
     stop = " - stop requested" if facts["stop_requested"] else ""
-    return f"{facts['state']} ({facts['doing']}){stop}"
+    doing = f" ({facts['doing']})" if facts["doing"] != facts["state"] else ""
+    return f"{facts['state']}{doing}{stop}"
 
 
 def _spent(facts: dict[str, Any]) -> str:

@@ -519,3 +519,13 @@ def test_c1_verify_runs_only_for_a_confirmed_claim_by_default() -> None:
     play.launch()
     play.observe(signal=True)
     assert play.step() == decide.Verify(("t",))
+
+
+def test_x2_a_stop_by_a_person_counts_against_nothing() -> None:
+    play = Play(plan=plan_of("A", "B"))
+    play.beat(klass=FailureClass.CRASH, error="boom")
+    before = play.state.counters
+    play.launch()
+    play.observe(klass=FailureClass.KILLED, ended_by=EndedBy.STOP, error="killed")
+    after = play.judge().counters
+    assert (after.no_progress, after.same_error) == (before.no_progress, before.same_error)

@@ -188,3 +188,22 @@ def test_no_repository_at_all(project: Project) -> None:
         " else echo; echo RALPH_COMPLETE; fi"
     )
     assert (ended.state, ended.code) == ("RESOLVED / completed", 0), ended.err
+
+
+def test_l4_l34_a_deadline_carries_over_to_a_resumed_run(project: Project) -> None:
+    first = project.run("echo $N >> work", "--until", "07:00", "--max", "1")
+    deadline = first.of("run_started")[0]["deadline"]
+    again = project.ralph("resume")
+    assert again.of("run_started")[0]["deadline"] == deadline
+    assert again.of("run_started")[0]["max"] == 1
+
+
+def test_logs_can_be_followed_to_the_end_of_the_run(project: Project) -> None:
+    run = project.popen(
+        "run", "--agent", project.agent("echo up; sleep 2; echo $N >> w"), "--max", "1"
+    )
+    assert eventually(lambda: running(project), 30)
+    followed = project.ralph("logs", "-f")
+    run.communicate(timeout=60)
+    assert "Run ended" in followed.out
+    assert project.ralph("logs", "last").out == followed.out
