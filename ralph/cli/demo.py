@@ -24,6 +24,7 @@ def demo(
 ) -> None:
     """Show a whole run: a real child process, a real repository, under half a minute."""
     from ralph.cli.asks import Ask
+    from ralph.cli.screen import Screen
     from ralph.cli.start import start
     from ralph.services import demo as room
 
@@ -40,5 +41,5 @@ def demo(
         **made.settings,
     }
     code = start(Ask(prompt=made.prompt, flags=flags, plain=plain), made.root)
-    typer.echo(f"The repository of this demo: {made.root}", err=True)
+    Screen.say_aloud(f"the repository of this demo: {made.root}")
     raise typer.Exit(code)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from ralph.errors import RalphError, UsageError
@@ -30,8 +31,8 @@ def guarded(command: Callable[[], object]) -> None:
         raise SystemExit(130) from None
     except Exception as error:  # noqa: BLE001 - the last net: nothing prints a traceback at a user
         path = keep_crash(error, None)
-        sys.stderr.write(f"error: ralph has a bug: {type(error).__name__}: {error}\n")
-        sys.stderr.write(f"hint: the details are in {path}\n")
+        _tell(f"error: ralph has a bug: {type(error).__name__}: {error}")
+        _tell(f"hint: the details are in {path}")
         raise SystemExit(BUG) from None
 
 
@@ -62,9 +63,15 @@ def parsed() -> None:
 
 def complain(error: RalphError) -> None:
     """Print ``error:`` and, when there is one, ``hint:`` on stderr."""
-    sys.stderr.write(f"error: {error.message}\n")
+    _tell(f"error: {error.message}")
     if error.hint:
-        sys.stderr.write(f"hint: {error.hint}\n")
+        _tell(f"hint: {error.hint}")
+
+
+def _tell(line: str) -> None:
+    """One line on stderr; a stream that is closed or gone loses it."""
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"{line}\n")
 
 
 def keep_crash(error: BaseException, folder: Path | None) -> Path:

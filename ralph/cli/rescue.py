@@ -26,3 +26,5 @@ def rescue(
     found = runs.find(root, run)
     count = room.bring_back(root, found.path.name, iteration, tuple(paths or ()), to.absolute())
     sys.stdout.write(f"{count} files written to {to}\n")
+    for path in room.not_kept(*room.find(root, found.path.name, iteration), tuple(paths or ())):
+        sys.stderr.write(f"not kept, too large or unreadable: {path}\n")

@@ -70,11 +70,7 @@ class Screen(Views):
     @staticmethod
     def say_aloud(text: str) -> None:
         """One line on stderr; a stream that is gone loses it."""
-        try:
-            sys.stderr.write(f"ralph: {text}\n")
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            return
+        Printer(sys.stderr, looks(sys.stderr, os.environ)).line(f"ralph: {text}")
 
 
 class Kept:

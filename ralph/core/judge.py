@@ -132,7 +132,15 @@ def _stops(
 
 
 def _asked(state: RunState, seen: Observation) -> Ending | None:
-    return stop_ending(state) if seen.result.ended_by is EndedBy.STOP else None
+    cut = state.stop_now and state.verified is not None and _undecided(state)
+    return stop_ending(state) if cut or seen.result.ended_by is EndedBy.STOP else None
+
+
+def _undecided(state: RunState) -> bool:
+    """True when a stop came before every verify command had its verdict."""
+    found = state.verified or ()
+    whole = len(found) == len(state.policy.verify.commands)
+    return not whole or any(result.passed is None for result in found)
 
 
 def stop_ending(state: RunState) -> Ending | None:

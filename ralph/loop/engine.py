@@ -211,7 +211,7 @@ class Loop:
         self._record(verdict)
         for task in verdict.counted:
             facts = self._facts(verdict.iteration) | {"RALPH_TASK": task}
-            problem = self.world.effects.task_done(self.state.policy, facts)
+            problem = self.world.effects.task_done(self.state.policy, facts, self._stop_wanted)
             if problem:
                 self.note(problem, warning=True)
 

@@ -129,7 +129,9 @@ class Prompts(Protocol):
 class SideEffects(Protocol):
     """A person's own commands; their failure is a sentence, never an exception (L-28)."""
 
-    def task_done(self, policy: Policy, facts: Mapping[str, str]) -> str: ...
+    def task_done(self, policy: Policy, facts: Mapping[str, str], tick: Callable[[], bool]) -> str:
+        """Run the hook; True from ``tick`` ends it at once."""
+        ...
 
 
 class View(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,32 @@ def failure(path: Path, error: OSError, doing: str = "write") -> StorageError:
     full = error.errno in FULL
     hint = "free some space" if full else "check the folder's owner, mode and mount"
     return StorageError(f"cannot {doing} {path}: {error.strerror or error}", hint=hint, full=full)
+
+
+def contents(path: Path, most: int = 64_000_000) -> bytes:
+    """Bytes of the regular file ``path``; never waits on a pipe or reads a device without end.
+
+    Raises:
+        OSError: if it cannot be read, is no file, or has more than ``most`` bytes.
+        ValueError: if no file can have this name.
+    """
+    with os.fdopen(open_regular(path), "rb") as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise OSError(errno.EFBIG, f"larger than {most // 1_000_000} MB")
+    return raw
+
+
+def open_regular(path: Path) -> int:
+    """A descriptor to read ``path`` by; raises OSError also for a folder, a pipe, a device."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return fd
+    os.close(fd)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "not a file", str(path))
 
 
 def sync(fd: int) -> None:

@@ -8,6 +8,16 @@ from pathlib import Path
 from ralph.services import disk
 
 
+def _aside(path: Path) -> None:
+    """Move away what an agent has put where this folder goes; nothing of it is opened."""
+    number = 0
+    while os.path.lexists(path):
+        number += 1
+        other = path.with_name(f"{path.name}.found-{number}")
+        if not os.path.lexists(other):
+            path.rename(other)
+
+
 class IterationFolders:
     """Folders below one run's folder."""
 
@@ -23,7 +33,9 @@ class IterationFolders:
         folder = self.base / name
         path = folder / "prompt.md"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            _aside(folder)
+            folder.mkdir()
             with os.fdopen(
                 os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"
             ) as file:

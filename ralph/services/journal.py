@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class Journal:
         self._size = os.fstat(fd).st_size
         self._ended = bool(past) and isinstance(past[-1], RunEnded)
         self._spent = False
+        self._kept: list[bytes] | None = None if past else []  # compressed lines, while complete
         self.restored = 0
 
     @classmethod
@@ -93,7 +95,7 @@ class Journal:
 
         After an error the journal is as before and can be tried again. A journal deleted by the
         agent is put back first, and ``restored`` counts it (A19). A RunEnded frees the reserve,
-        is copied to ``terminal.json`` unless one is there (T-4), and closes the run (T-5).
+        is copied to ``terminal.json`` (T-4), over whatever lies there, and closes the run (T-5).
 
         Raises:
             StorageError: if it cannot be written; ``full`` when space ran out.
@@ -111,8 +113,11 @@ class Journal:
         except OSError as error:
             raise disk.failure(self._path, error) from error
         self._seq += 1
+        if self._kept is not None:
+            self._kept.append(zlib.compress(line, 1))
         if isinstance(event, RunEnded):
             self._ended = True
+            _set_aside(self._folder / TERMINAL)
             publish(self._folder, line)
         return written
 
@@ -139,8 +144,10 @@ class Journal:
         self._size += len(line)
 
     def _mend(self) -> None:
-        """Undo what others did to the file: deleted, replaced, written to; not: cut short."""
+        """Undo what others did to the file: deleted, replaced, written to, cut short."""
         size = os.fstat(self._fd).st_size
+        if size < self._size and self._kept is not None:
+            size = self._rewrite(self._kept)
         if size < self._size:
             hint = "something other than ralph wrote to it; start a new run"
             raise StorageError(f"{self._path} was cut short by another program", hint=hint)
@@ -149,9 +156,20 @@ class Journal:
         if not disk.same(self._fd, self._path):
             self._restore()
 
+    def _rewrite(self, kept: list[bytes]) -> int:
+        """Write every line again and return the size."""
+        os.ftruncate(self._fd, 0)
+        for line in kept:
+            disk.write_all(self._fd, zlib.decompress(line))
+        disk.sync(self._fd)
+        self.restored += 1
+        return os.fstat(self._fd).st_size
+
     def _restore(self) -> None:
         """Put the journal back, already locked when it appears, from the open descriptor."""
         disk.make_folder(self._folder)
+        if self._path.is_dir():
+            _set_aside(self._path)
         draft = self._folder / f".{JOURNAL}.{os.getpid()}"
         fd = os.open(draft, _FLAGS | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -170,6 +188,13 @@ class Journal:
         if not self._spent:
             with suppress(OSError):
                 disk.reserve(self._folder / RESERVE, RESERVE_BYTES)
+
+
+def _set_aside(path: Path) -> None:
+    """Move away what another program has put there, if it can be moved."""
+    if os.path.lexists(path):
+        with suppress(OSError):
+            path.rename(path.with_name(f"{path.name}.found-{os.getpid()}"))
 
 
 def is_live(folder: Path) -> bool:
@@ -261,7 +286,7 @@ def _bytes(folder: Path, start: int, size: int = -1) -> bytes:
     """Content from ``start`` (negative: from the end); empty where there is no journal."""
     path = folder / JOURNAL
     try:
-        with path.open("rb") as file:
+        with os.fdopen(disk.open_regular(path), "rb") as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, start if start >= 0 else end + start))
             return file.read(size)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
 from ralph.core.facts import Plan, PlanRead, PlanStatus
 from ralph.core.plan import parse_markdown, parse_prd
+from ralph.services import disk
 
 MAX_BYTES = 5_000_000
 
@@ -23,7 +21,7 @@ def read_plan(path: Path, known: str = "", optional_sections: Sequence[str] = ()
     bytes that are not UTF-8 are replaced.
     """
     try:
-        raw = _bytes(path)
+        raw = disk.contents(path, MAX_BYTES)
     except FileNotFoundError:
         return PlanRead(status=PlanStatus.MISSING, detail=f"no plan at {path}")
     except OSError as error:
@@ -42,19 +40,6 @@ def read_plan(path: Path, known: str = "", optional_sections: Sequence[str] = ()
     status = PlanStatus.OK if plan.tasks else PlanStatus.NO_TASKS
     kept = None if digest == known else plan
     return PlanRead(status=status, digest=digest, plan=kept, detail=detail)
-
-
-def _bytes(path: Path) -> bytes:
-    # Not blocking: the name may be a pipe that nobody writes to.
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "not a file")
-        raw = file.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise OSError(errno.EFBIG, f"larger than {MAX_BYTES // 1_000_000} MB")
-    return raw
 
 
 def _parsed(path: Path, text: str, optional_sections: Sequence[str]) -> Plan:

@@ -11,6 +11,7 @@ from ralph.core.events import Note
 from ralph.core.facts import ClaimKind
 from ralph.core.markdown import visible
 from ralph.errors import ConfigError, UsageError
+from ralph.services import disk
 from ralph.services.assets import asset
 from ralph.services.front_matter import split
 
@@ -51,7 +52,7 @@ class PromptFile:
         try:
             if not self._path.is_file():
                 raise UsageError(f"no prompt file at {self._path}", hint=hint)
-            raw = self._path.read_bytes()
+            raw = disk.contents(self._path)
         except OSError as error:
             raise UsageError(f"cannot read {self._path}: {error.strerror}", hint=hint) from None
         return without_settings(raw.decode("utf-8", "surrogateescape"))

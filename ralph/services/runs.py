@@ -184,7 +184,7 @@ def _publish_missing(run: RunFolder, ended: RunEnded) -> None:
 
 
 def _folders(root: Path) -> list[RunFolder]:
-    """Folders that may be runs, by name from the newest."""
+    """Folders that may be runs by their name, from the newest."""
     try:
         paths = sorted(places.runs(root).iterdir(), reverse=True)
     except (FileNotFoundError, NotADirectoryError):

@@ -16,7 +16,7 @@ from ralph.core.live import PolicyNews
 from ralph.core.policy import CustomAgent, Policy
 from ralph.core.units import spell
 from ralph.errors import ConfigError
-from ralph.services import layers, stack
+from ralph.services import disk, layers, stack
 from ralph.services.layers import Layer, Problem
 from ralph.services.stack import BUILT_IN_AGENTS, Files
 
@@ -119,7 +119,7 @@ def _configured_prompt(below: tuple[Layer, ...], given: Mapping[str, object]) ->
 def _front_matter(prompt: Path) -> Layer:
     """The prompt's own settings; a prompt that cannot be read has none, others will say so."""
     try:
-        text = prompt.read_bytes().decode("utf-8-sig", errors="replace")
+        text = disk.contents(prompt).decode("utf-8-sig", errors="replace")
     except OSError:
         return Layer()
     return layers.from_front_matter(text, str(prompt))

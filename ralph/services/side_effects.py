@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ralph.core.cleaning import clean
@@ -27,22 +27,24 @@ class TaskHook:
     def __init__(self, root: Path, *, timeout: float = TIMEOUT) -> None:
         self.root, self.timeout = root, timeout
 
-    def task_done(self, policy: Policy, facts: Mapping[str, str]) -> str:
+    def task_done(
+        self, policy: Policy, facts: Mapping[str, str], tick: Callable[[], bool] = lambda: False
+    ) -> str:
         """Run the hook for one task that became done; "" or one sentence on what failed.
 
         The command runs in a shell, with ``facts`` as environment variables and as one JSON object
-        on its stdin; nothing of it runs on afterwards. Never raises.
+        on its stdin; True from ``tick`` ends it. Nothing of it runs on afterwards. Never raises.
         """
         if not policy.hooks.on_task_done:
             return ""
         task = clean(facts.get("RALPH_TASK", "a task"))[:TITLE]
         try:
-            problem = self._run(policy.hooks.on_task_done, facts)
+            problem = self._run(policy.hooks.on_task_done, facts, tick)
         except (OSError, StorageError) as error:
             problem = str(error)
         return f"hooks.on_task_done for {task} failed: {problem}" if problem else ""
 
-    def _run(self, command: str, facts: Mapping[str, str]) -> str:
+    def _run(self, command: str, facts: Mapping[str, str], tick: Callable[[], bool]) -> str:
         mark = f"{os.getpid()}/{uuid.uuid4().hex}"
         said = Tail(SAID)
         left = process.run(
@@ -59,10 +61,12 @@ class TaskHook:
                 mark=f"{_MARK}={mark}",
             ),
             said,
-            tick=lambda quiet: None,  # noqa: ARG005
+            tick=lambda quiet: EndedBy.STOP if tick() else None,  # noqa: ARG005
         )
         if left.ended_by is EndedBy.HARD:
             return f"no end after {self.timeout:g} s"
+        if left.ended_by is EndedBy.STOP:
+            return "stopped on request"
         if left.exit_code == 0:
             return ""
         how = f"signal {left.signal}" if left.signal else f"exit {left.exit_code}"

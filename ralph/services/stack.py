@@ -11,7 +11,7 @@ from ralph.core import keys
 from ralph.core.policy import CustomAgent, Policy
 from ralph.core.presets import preset
 from ralph.errors import ConfigError, UsageError
-from ralph.services import layers, places
+from ralph.services import disk, layers, places
 from ralph.services.layers import Entry, Layer, Problem
 
 BUILT_IN_AGENTS = ("claude", "scripted")
@@ -32,7 +32,7 @@ def read_files(root: Path) -> Files:
     texts: dict[Path, str | OSError | UnicodeDecodeError] = {}
     for path in (places.user_config(), root / PROJECT_FILE, root / _PYPROJECT):
         try:
-            texts[path] = path.read_bytes().decode("utf-8-sig")
+            texts[path] = disk.contents(path).decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except (OSError, UnicodeDecodeError) as error:

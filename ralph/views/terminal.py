@@ -6,6 +6,7 @@ import io
 import os
 import select
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -27,8 +28,10 @@ class Looks:
     colour: bool
 
 
-def looks(stream: TextIO, environ: Mapping[str, str]) -> Looks:
-    """Look at ``stream`` and the environment (NO_COLOR, TERM, locale)."""
+def looks(stream: TextIO | None, environ: Mapping[str, str]) -> Looks:
+    """Look at ``stream`` and the environment (NO_COLOR, TERM, locale); None: it was closed."""
+    if stream is None:
+        return Looks(terminal=False, utf8=False, colour=False)
     tty = stream.isatty()
     smart = tty and environ.get("TERM", "") not in ("", "dumb", "unknown")
     return Looks(
@@ -59,24 +62,38 @@ def in_foreground(fd: int) -> bool:
 class Printer:
     """Whole lines on a stream: folded to ASCII and left without colour where it has to be."""
 
-    def __init__(self, stream: TextIO, look: Looks) -> None:
+    def __init__(self, stream: TextIO | None, look: Looks) -> None:
         self._stream = stream
         self._look = look
 
     def line(self, text: str, style: str = "") -> None:
-        """Write one line; raises OSError or ValueError when the stream is gone."""
+        """Write one line; a stream that is gone is not written to any more (F3)."""
+        if self._stream is None:
+            return
         if not self._look.utf8:
             text = ascii_only(text)
         if style and self._look.colour:
             text = f"\x1b[{_COLOURS[style]}m{text}\x1b[0m"
-        self._stream.write(f"{text}\n")
-        self._stream.flush()
+        try:
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            silence(self._stream)
+            self._stream = None
 
     def block(self, lines: Iterable[str], style: str = "") -> None:
         """Write ``lines``; ``style`` is for the first of them."""
         for line in lines:
             self.line(line, style)
             style = ""
+
+
+def silence(stream: TextIO) -> None:
+    """Point a broken ``stream`` at the null device: its last flush must not change an exit code."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
 
 
 class Screen(io.TextIOBase):

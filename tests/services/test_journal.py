@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import random
 import shutil
@@ -144,12 +145,20 @@ def test_t4_t5_a_terminal_record_is_the_last_word(run: Path) -> None:
     assert (run / TERMINAL).read_bytes() == (run / JOURNAL).read_bytes().splitlines(True)[-1]
 
 
-def test_t4_the_first_terminal_copy_stays(run: Path) -> None:
+@pytest.mark.parametrize("planted", ["file", "folder", "link"])
+def test_t4_a_planted_terminal_record_is_moved_aside(run: Path, planted: str) -> None:
     book = Journal.create(run)
     book.append(started("a"))
-    (run / TERMINAL).write_bytes(b"the first")
+    path = run / TERMINAL
+    if planted == "file":
+        path.write_bytes(b'{"ending": {"state": "RESOLVED"}}')
+    elif planted == "folder":
+        (path / "deep").mkdir(parents=True)
+    else:
+        path.symlink_to(run / "elsewhere")
     book.append(ended("a"))
-    assert (run / TERMINAL).read_bytes() == b"the first"
+    assert json.loads(path.read_bytes())["run_id"] == "a"
+    assert not (run / "elsewhere").exists()
     book.close()
 
 
@@ -175,16 +184,33 @@ def test_a19_a_vanished_journal_is_put_back_whole_and_counted(run: Path, gone: s
     assert not journal.is_live(run)
 
 
-def test_what_another_program_added_is_cut_and_what_it_cut_is_an_error(run: Path) -> None:
+def test_a19_what_another_program_added_is_cut_and_what_it_cut_is_put_back(run: Path) -> None:
     book = Journal.create(run)
     book.append(started("a"))
     with (run / JOURNAL).open("ab") as file:
         file.write(b"scribbled\n")
     book.append(noted())
     assert len(journal.read(run)) == 2
+    before = journal.read(run)
+    os.truncate(run / JOURNAL, 10)
+    last = book.append(noted())
+    assert journal.read(run) == [*before, last]
+    assert book.restored == 1
+    book.close()
+    over = Journal.reopen(run)
     os.truncate(run / JOURNAL, 10)
     with pytest.raises(StorageError, match="cut short by another program"):
-        book.append(noted())
+        over.append(noted())
+    over.close()
+
+
+def test_a19_a_folder_in_the_place_of_the_journal_is_moved_aside(run: Path) -> None:
+    book = Journal.create(run)
+    first = book.append(started("a"))
+    (run / JOURNAL).unlink()
+    (run / JOURNAL / "deep").mkdir(parents=True)
+    last = book.append(noted())
+    assert journal.read(run) == [first, last]
     book.close()
 
 
