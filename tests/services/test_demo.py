@@ -18,7 +18,7 @@ from tests.support.world import Repo
 
 NAMES = ("complete", "crash", "error", "liar", "silent", "stuck")
 ENDS = {
-    "complete": ("RESOLVED / completed", 0, 6),
+    "complete": ("RESOLVED / completed", 0, 10),
     "crash": ("RESOLVED / completed", 0, 5),
     "error": ("ESCALATED_TO_HUMAN / same_error", 3, 5),
     "liar": ("FOLLOW_UP_TICKET / claimed_with_open_tasks", 4, 4),
@@ -46,6 +46,10 @@ def prove_real_work(root: Path) -> None:
     repo = Repo(root)
     assert repo.git("log", "--format=%s").splitlines() == [
         "Say how to use it",
+        "Print a receipt",
+        "Refuse a negative price",
+        "Show cents as a price",
+        "Give change",
         "Take a discount off",
         "Add up a basket",
         "Read a price",
