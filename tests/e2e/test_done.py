@@ -152,3 +152,11 @@ def test_a7_a_usage_limit_is_waited_for_over_a_restart(project: Project) -> None
     assert project.launches() == 1
     again.terminate()
     again.communicate(timeout=60)
+
+
+def test_c5_what_a_resolved_run_does_not_cover_is_said(project: Project) -> None:
+    plan = "# P\\n- [x] AB-9 z\\n## Optional\\n- [ ] AB-8 y\\n"
+    ended = project.run(f"printf '{plan}' > IMPLEMENTATION_PLAN.md; {CLAIM}", "--max", "4")
+    assert (ended.state, ended.code) == ("RESOLVED / completed", 0), ended.err
+    assert "no longer in the plan: AB-1, AB-2" in ended.err
+    assert "open, but optional: AB-8" in ended.err
