@@ -11,6 +11,7 @@ from ralph.cli import config, control, show
 from ralph.cli import demo as demo_room
 from ralph.cli import init as init_room
 from ralph.cli import rescue as rescue_room
+from ralph.cli.asks import Ask, given
 from ralph.errors import UsageError
 
 app = typer.Typer(
@@ -90,13 +91,14 @@ def run(
         "budget.duration": for_,
     }
     _start(
-        prompt=prompt,
-        flags=flags,
-        until=until,
-        pairs=set_,
-        allow_no_tasks=allow_no_tasks,
-        allow_nested=allow_nested,
-        plain=plain,
+        Ask(
+            prompt=prompt.absolute() if prompt else None,
+            flags=given(flags, set_),
+            until=until,
+            allow_no_tasks=allow_no_tasks,
+            allow_nested=allow_nested,
+            plain=plain,
+        )
     )
 
 
@@ -138,47 +140,24 @@ def resume(
         "plan.file": plan,
         "budget.duration": for_,
     }
-    given = {key: value for key, value in flags.items() if value is not None}
     carried = dict(parent.command_line)
     was = carried.pop("until", None)
     _start(
-        prompt=prompt or root / parent.prompt,
-        flags=carried | given,
-        until=until or (str(was) if was else None),
-        pairs=set_,
-        allow_no_tasks=allow_no_tasks,
-        allow_nested=allow_nested,
-        plain=plain,
-        parent=parent.run_id,
-        forget_reset=now,
+        Ask(
+            prompt=(prompt or root / parent.prompt).absolute(),
+            flags=carried | given(flags, set_),
+            until=until or (str(was) if was else None),
+            allow_no_tasks=allow_no_tasks,
+            allow_nested=allow_nested,
+            plain=plain,
+            parent=parent.run_id,
+            forget_reset=now,
+        )
     )
 
 
-def _start(
-    *,
-    prompt: Path | None,
-    flags: dict[str, object],
-    until: str | None,
-    pairs: list[str] | None,
-    allow_no_tasks: bool,
-    allow_nested: bool,
-    plain: bool,
-    parent: str | None = None,
-    forget_reset: bool = False,
-) -> None:
-    from ralph.cli.asks import Ask, assignments
+def _start(ask: Ask) -> None:
     from ralph.cli.roots import root_of
     from ralph.cli.start import start
 
-    given = {key: value for key, value in flags.items() if value is not None}
-    ask = Ask(
-        prompt=prompt.absolute() if prompt else None,
-        flags=given | assignments(pairs or []),
-        until=until,
-        allow_no_tasks=allow_no_tasks,
-        allow_nested=allow_nested,
-        plain=plain,
-        parent=parent,
-        forget_reset=forget_reset,
-    )
     raise typer.Exit(start(ask, root_of(Path.cwd())))

@@ -38,18 +38,18 @@ def clock_time(text: str, now: datetime) -> datetime:
     return when if when > local else (when + timedelta(days=1))
 
 
-def assignments(pairs: list[str]) -> dict[str, object]:
-    """Read ``--set key=value`` pairs into dotted keys.
+def given(flags: dict[str, object], pairs: list[str] | None) -> dict[str, object]:
+    """The ``flags`` that were given, and ``--set key=value`` pairs, by dotted key.
 
     Raises:
         UsageError: if a pair has no ``=`` or no key.
     """
-    flags: dict[str, object] = {}
-    for pair in pairs:
+    found = {key: value for key, value in flags.items() if value is not None}
+    for pair in pairs or ():
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
             raise UsageError(
                 f"--set wants key=value, got {pair!r}", hint="--set stall.no_progress=5"
             )
-        flags[key.strip()] = value.strip()
-    return flags
+        found[key.strip()] = value.strip()
+    return found

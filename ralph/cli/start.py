@@ -21,7 +21,8 @@ from ralph.core.policy import Policy
 from ralph.core.state import begin
 from ralph.core.terminal import terminal_record
 from ralph.errors import RalphError, StorageError, UsageError
-from ralph.loop.engine import Loop, World
+from ralph.loop.engine import Loop
+from ralph.loop.world import World
 from ralph.services import agent_room, runs, tree
 from ralph.services.clock import SystemClock
 from ralph.services.inbox import Inbox

@@ -73,16 +73,12 @@ class Usage(Fact, frozen=True, kw_only=True):
     @property
     def total(self) -> int | None:
         """All four kinds of token, or None when none of them is known."""
-        known = [
-            n for n in (self.input, self.output, self.cache_read, self.cache_write) if n is not None
-        ]
-        return sum(known) if known else None
+        return _sum(self.input, self.output, self.cache_read, self.cache_write)
 
     @property
     def billed(self) -> int | None:
         """Input, output and cache writes, the tokens that limits count (K-5); None when unknown."""
-        known = [n for n in (self.input, self.output, self.cache_write) if n is not None]
-        return sum(known) if known else None
+        return _sum(self.input, self.output, self.cache_write)
 
     def plus(self, other: Usage | None) -> Usage:
         """Sum part by part; an unknown part adds nothing, and stays unknown only if both are."""
@@ -90,14 +86,15 @@ class Usage(Fact, frozen=True, kw_only=True):
             return self
         return Usage(
             **{
-                name: _add(getattr(self, name), getattr(other, name))
+                name: _sum(getattr(self, name), getattr(other, name))
                 for name in self.__struct_fields__
             }
         )
 
 
-def _add(one: int | None, two: int | None) -> int | None:
-    return one if two is None else two + (one or 0)
+def _sum(*parts: int | None) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
 
 
 class Tools(Fact, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
 from msgspec.structs import replace
 
 from ralph.core import breaker, claim, progress
@@ -23,13 +22,6 @@ from ralph.core.progress import Progress
 from ralph.core.state import RunState
 
 REFUSALS = 2
-
-
-class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason to end, in the order of X-2; the first is the end, the rest are "also"."""
-
-    ending: Ending
-    also: str
 
 
 def wants_verify(state: RunState, seen: Observation) -> bool:
@@ -65,13 +57,13 @@ def judge(state: RunState, at: datetime) -> IterationJudged:
         storm_carried=state.storm,
     )
     ruling = claim.Ruling(counters=counters)
-    if claim.confirming(state, seen):
+    if claim.confirming(state, seen) and not cut_short(state, seen):
         ruling = claim.rule(state, counters, made, verified or ())
         counters = ruling.counters
     counters = replace(counters, api_errors=breaker.storm_after(seen, state.storm))
     step = _ladder(state, seen, made, found)
     stops = _stops(state, seen, counters, ruling, step.level)
-    ending = stops[0].ending if stops else None
+    ending = stops[0] if stops else None
     return IterationJudged(
         at=at,
         iteration=seen.iteration,
@@ -116,7 +108,8 @@ def _stops(
     counters: Counters,
     ruling: claim.Ruling,
     level: Level,
-) -> tuple[Stop, ...]:
+) -> tuple[Ending, ...]:
+    """Every reason to end, in the order of X-2; the first is the end, the rest are "also"."""
     candidates = (
         _asked(state, seen),
         _agent_class(seen, counters),
@@ -128,19 +121,21 @@ def _stops(
         _churn(state, counters),
         _ladder_stop(state, level),
     )
-    return tuple(Stop(ending=end, also=end.reason) for end in candidates if end is not None)
+    return tuple(end for end in candidates if end is not None)
 
 
 def _asked(state: RunState, seen: Observation) -> Ending | None:
-    cut = state.stop_now and state.verified is not None and _undecided(state)
-    return stop_ending(state) if cut or seen.result.ended_by is EndedBy.STOP else None
+    return stop_ending(state) if cut_short(state, seen) else None
 
 
-def _undecided(state: RunState) -> bool:
-    """True when a stop came before every verify command had its verdict."""
-    found = state.verified or ()
-    whole = len(found) == len(state.policy.verify.commands)
-    return not whole or any(result.passed is None for result in found)
+def cut_short(state: RunState, seen: Observation) -> bool:
+    """True when a stop ended the agent, or came before every verify command had its verdict."""
+    if seen.result.ended_by is EndedBy.STOP:
+        return True
+    if not state.stop_now or state.verified is None:
+        return False
+    whole = len(state.verified) == len(state.policy.verify.commands)
+    return not whole or any(result.passed is None for result in state.verified)
 
 
 def stop_ending(state: RunState) -> Ending | None:
@@ -208,12 +203,12 @@ def _ladder_stop(state: RunState, level: Level) -> Ending | None:
 
 
 def _also(
-    state: RunState, seen: Observation, counters: Counters, stops: tuple[Stop, ...]
+    state: RunState, seen: Observation, counters: Counters, stops: tuple[Ending, ...]
 ) -> tuple[str, ...]:
-    if not stops or stops[0].ending.resolved:
+    if not stops or stops[0].resolved:
         return ()
-    also = [stop.also for stop in stops[1:]]
-    reasons = {stop.ending.reason for stop in stops}
+    reasons = [stop.reason for stop in stops]
+    also = reasons[1:]
     limit, same = state.policy.stall.same_error, counters.same_error
     if same > 1 and "same_error" not in reasons:
         also.append(f"same_error {same}/{limit}")

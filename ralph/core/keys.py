@@ -86,7 +86,13 @@ OLDER = {
 }
 
 LATER = (
-    *("agent.session", "agent.fallback", "progress.verify_every", "progress.markers"),
+    *(
+        "agent.session",
+        "agent.fallback",
+        "breaker.heartbeat",
+        "progress.verify_every",
+        "progress.markers",
+    ),
     *("stall.phases", "stall.recompute", "limits", "budget.usd", "budget.tokens", "budget.turns"),
     *("budget.cost_per_turn", "budget.stop_when_critical", "budget.dispatches", "budget.commands"),
     *("budget.retries_per_task", "budget.judge_cycles", "budget.retriage", "budget.batch"),

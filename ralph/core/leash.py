@@ -115,7 +115,6 @@ _RULES: Mapping[str, Callable[[Any, Any], bool]] = {
     "stall.same_error": _limit,
     "stall.failing_streak": _limit,
     "breaker.enabled": _check,
-    "breaker.heartbeat": _limit,
     "breaker.hard_stop": _check,
     "breaker.repeated_tool_limit": _limit,
     "breaker.error_storm_limit": _limit,

@@ -97,7 +97,6 @@ class BreakerPolicy(Section, frozen=True, kw_only=True):
     """The ladder's conditions (B-6 to B-21)."""
 
     enabled: bool = True
-    heartbeat: float = 30.0
     hard_stop: bool = True
     repeated_tool_limit: int = 8
     error_storm_limit: int = 5

@@ -100,21 +100,16 @@ def signalled(seen: Observation) -> bool:
 
 
 def count(state: RunState, seen: Observation, made: Progress) -> tuple[Counters, bool]:
-    """Every counter after this iteration, and whether it was an uncounted exploring one."""
+    """Every counter after this iteration, and whether it was an uncounted exploring one.
+
+    What a person ended is counted and blamed on nobody (X-2).
+    """
     before = state.counters
     signal = signalled(seen)
-    signature = error_signature(seen, made)
-    explored = not made.moved and not signal and not seen.read_only and exploring(state, seen)
     after = replace(
         before,
         iterations=before.iterations + 1,
         completion=before.completion + 1 if signal else 0,
-        same_error=_same_error(before, signature, plan=made.plan),
-        signature=signature,
-        error_text=seen.error if signature else "",
-        failing_streak=before.failing_streak + 1 if signature and not made.plan else 0,
-        churn=_churn(state, made),
-        refusals=before.refusals + 1 if seen.result.klass is FailureClass.REFUSED else 0,
         ticks=before.ticks + len(made.counted),
         tree_changes=before.tree_changes + bool(made.tree),
         contradictions=before.contradictions + len(seen.result.contradictions),
@@ -122,14 +117,27 @@ def count(state: RunState, seen: Observation, made: Progress) -> tuple[Counters,
         turns=state.turns,
         calls=state.calls,
     )
-    if seen.result.ended_by is EndedBy.STOP:  # a person's stop is nobody's fault (X-2)
-        kept = ("same_error", "signature", "error_text", "failing_streak", "churn")
-        after = replace(after, **{name: getattr(before, name) for name in kept})
-        return tally(after, state.plan), False
-    after = _stagnant(after, seen, made, signal=signal, explored=explored)
+    explored = False
+    if seen.result.ended_by is not EndedBy.STOP:
+        explored = not (made.moved or signal or seen.read_only) and exploring(state, seen)
+        after = _erring(after, state, seen, made)
+        after = _stagnant(after, seen, made, signal=signal, explored=explored)
     if made.plan:
         after = replace(after, refuted=0, refuted_passing=0, verdicts=0, told=())
     return tally(after, state.plan), explored
+
+
+def _erring(after: Counters, state: RunState, seen: Observation, made: Progress) -> Counters:
+    before, signature = state.counters, error_signature(seen, made)
+    return replace(
+        after,
+        same_error=_same_error(before, signature, plan=made.plan),
+        signature=signature,
+        error_text=seen.error if signature else "",
+        failing_streak=before.failing_streak + 1 if signature and not made.plan else 0,
+        churn=_churn(state, made),
+        refusals=before.refusals + 1 if seen.result.klass is FailureClass.REFUSED else 0,
+    )
 
 
 def error_signature(seen: Observation, made: Progress) -> str | None:

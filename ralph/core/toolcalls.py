@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Collection
 
 import msgspec
 
 from ralph.core.facts import Tools
+from ralph.core.signature import normalised
 
 MOST_KEYS = 1_000
 FEW = 3  # distinct keys that make a few-distinct stretch
@@ -29,17 +29,6 @@ WRITING = frozenset(
     }
 )
 DISPATCHING = frozenset({"agent", "collabtoolcall", "dispatchagent", "spawnagent", "task"})
-
-_CHANGING = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-    r"|\b\d\d:\d\d:\d\d(?:[.,]\d+)?"
-    r"|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|secs|seconds|min|minutes)\b"
-    r"|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
-    r"|\b0x[0-9a-fA-F]+\b"
-    r"|/(?:private/)?(?:tmp|var/folders)/\S+"
-    r"|\bpid[ =:]*\d+",
-    re.IGNORECASE,
-)
 
 
 class _Open(msgspec.Struct):
@@ -67,7 +56,7 @@ class _Answered:
     def normal(self) -> str:
         """The answer without what changes by itself."""
         if self._normal is None:
-            self._normal = _CHANGING.sub("#", " ".join(self._text.split()))
+            self._normal = normalised(self._text)
         return self._normal
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 import msgspec
@@ -29,40 +28,9 @@ from ralph.core.live import Launch, Live, Slot
 from ralph.core.outcome import Ending
 from ralph.core.state import RunState
 from ralph.core.terminal import terminal_record
-from ralph.loop.ports import (
-    Agents,
-    Calls,
-    Clock,
-    Folders,
-    Prompts,
-    Recorder,
-    Requests,
-    Settings,
-    SideEffects,
-    Verifier,
-    View,
-    Workspace,
-)
+from ralph.loop.world import World
 
 POLL = 0.2  # seconds between two looks at requests while nothing runs
-
-
-@dataclass(frozen=True)
-class World:
-    """Everything outside that one run needs."""
-
-    clock: Clock
-    agents: Agents
-    workspace: Workspace
-    calls: Calls
-    verifier: Verifier
-    recorder: Recorder
-    folders: Folders
-    settings: Settings
-    requests: Requests
-    prompts: Prompts
-    effects: SideEffects
-    view: View
 
 
 class Loop:

@@ -49,6 +49,16 @@ def open_regular(path: Path) -> int:
     raise OSError(errno.EINVAL, "not a file", str(path))
 
 
+def set_aside(path: Path) -> None:
+    """Rename what another program has put at ``path``, unopened; raises OSError."""
+    number = 0
+    while os.path.lexists(path):
+        number += 1
+        other = path.with_name(f"{path.name}.found-{number}")
+        if not os.path.lexists(other):
+            path.rename(other)
+
+
 def sync(fd: int) -> None:
     """Return when everything written to ``fd`` survives a power cut; raises OSError."""
     _flush(fd)

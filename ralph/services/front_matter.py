@@ -52,6 +52,12 @@ def split(text: str, name: str = "prompt") -> FrontMatter:
     return FrontMatter({} if settings is None else settings, _lines(node), rest)
 
 
+def below(text: str) -> str:
+    """``text`` without a front matter block, whoever's it is."""
+    block = _BLOCK.match(text)
+    return text[block.end() :] if block else text
+
+
 def _without(text: str, start: int, end: int, after: int, node: Any) -> str:
     """``text`` without the lines of our key; ``start`` to ``end`` is the block's body."""
     starts = [key.start_mark.line for key, _ in node.value] + [None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,7 +42,7 @@ class Inbox:
         path = self._folder / name
         self._done.add(name)
         try:
-            return msgspec.json.decode(_content(path), type=Request)
+            return msgspec.json.decode(disk.contents(path, _LARGEST), type=Request)
         except (OSError, ValueError, RecursionError):
             return None
         finally:
@@ -64,14 +63,3 @@ def post(folder: Path, kind: RequestKind, by: str, *, clock: SystemClock | None 
         disk.publish(control / name, msgspec.json.encode(Request(request=kind, by=by)))
     except OSError as error:
         raise disk.failure(control / name, error) from error
-
-
-def _content(path: Path) -> bytes:
-    """Content of a small plain file; empty for anything else, a pipe is never waited for."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    try:
-        status = os.fstat(fd)
-        plain = stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST
-        return os.read(fd, _LARGEST) if plain else b""
-    finally:
-        os.close(fd)

@@ -8,16 +8,6 @@ from pathlib import Path
 from ralph.services import disk
 
 
-def _aside(path: Path) -> None:
-    """Move away what an agent has put where this folder goes; nothing of it is opened."""
-    number = 0
-    while os.path.lexists(path):
-        number += 1
-        other = path.with_name(f"{path.name}.found-{number}")
-        if not os.path.lexists(other):
-            path.rename(other)
-
-
 class IterationFolders:
     """Folders below one run's folder."""
 
@@ -34,7 +24,7 @@ class IterationFolders:
         path = folder / "prompt.md"
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            _aside(folder)
+            disk.set_aside(folder)
             folder.mkdir()
             with os.fdopen(
                 os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb"

@@ -117,7 +117,8 @@ class Journal:
             self._kept.append(zlib.compress(line, 1))
         if isinstance(event, RunEnded):
             self._ended = True
-            _set_aside(self._folder / TERMINAL)
+            with suppress(OSError):
+                disk.set_aside(self._folder / TERMINAL)
             publish(self._folder, line)
         return written
 
@@ -169,7 +170,7 @@ class Journal:
         """Put the journal back, already locked when it appears, from the open descriptor."""
         disk.make_folder(self._folder)
         if self._path.is_dir():
-            _set_aside(self._path)
+            disk.set_aside(self._path)
         draft = self._folder / f".{JOURNAL}.{os.getpid()}"
         fd = os.open(draft, _FLAGS | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -188,13 +189,6 @@ class Journal:
         if not self._spent:
             with suppress(OSError):
                 disk.reserve(self._folder / RESERVE, RESERVE_BYTES)
-
-
-def _set_aside(path: Path) -> None:
-    """Move away what another program has put there, if it can be moved."""
-    if os.path.lexists(path):
-        with suppress(OSError):
-            path.rename(path.with_name(f"{path.name}.found-{os.getpid()}"))
 
 
 def is_live(folder: Path) -> bool:

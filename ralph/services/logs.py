@@ -40,8 +40,8 @@ def copy(path: Path, *, follow: Callable[[], bool] | None) -> None:
     with path.open("rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer, CHUNK)
         sys.stdout.buffer.flush()
-        lives = follow is not None
-        while lives and follow is not None:
+        lives = follow() if follow else False
+        while follow and lives:
             clock.pause(POLL)
             lives = follow()  # asked before the last copy, which then has everything
             shutil.copyfileobj(file, sys.stdout.buffer, CHUNK)

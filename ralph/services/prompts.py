@@ -13,10 +13,9 @@ from ralph.core.markdown import visible
 from ralph.errors import ConfigError, UsageError
 from ralph.services import disk
 from ralph.services.assets import asset
-from ralph.services.front_matter import split
+from ralph.services.front_matter import below, split
 
 TITLE = 120  # characters of a heading
-_OWN_BLOCK = re.compile(r"---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M)
 _PLACE = re.compile(r"\{(\w+)\}")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.*?)[ \t]*#*[ \t]*")
 
@@ -113,6 +112,5 @@ def heading(text: str) -> str:
 
 
 def _worded(text: str) -> Iterator[str]:
-    own = _OWN_BLOCK.match(text.removeprefix("\ufeff"))
-    body = text.removeprefix("\ufeff")[own.end() if own else 0 :]
+    body = below(text.removeprefix("\ufeff"))
     return (line for line in visible(body) if re.search(r"\w", line))

@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from ralph.core.cleaning import clean
 from ralph.core.events import AnyEvent
 from ralph.core.live import Live
 from ralph.core.masking import mask
 from ralph.views.board import Board
-from ralph.views.texts import clean
 from ralph.views.wording import log_lines
 
 WINDOW = 65_536  # characters of an unfinished line that are held back at most

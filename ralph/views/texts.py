@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 
-_STRING = r"[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c|(?=[\x1b\n])|\Z)"
-_SEQUENCES = re.compile(
-    rf"\x1b(?:[\]PX^_]{_STRING}"  # OSC, DCS, SOS, PM, APC
-    r"|\[[0-?]*[ -/]*[@-~]?"  # CSI
-    r"|[ -/]+[0-~]?"
-    r"|[0-~]?)"
-    r"|\x9b[0-?]*[ -/]*[@-~]?"
-    rf"|[\x90\x98\x9d-\x9f]{_STRING}"
-)
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
+from ralph.core.cleaning import clean
+
 _JOINERS = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, *range(0xFE00, 0xFE10)])
 _PLAIN = str.maketrans(
     {
@@ -36,20 +25,6 @@ _PLAIN = str.maketrans(
         "’": "'",
     }
 )
-
-
-def clean(text: str) -> str:
-    """``text`` without escape sequences, control and direction characters (A22).
-
-    Newlines and tabs stay. What a carriage return would have overwritten on a terminal is gone.
-    """
-    if not _CONTROLS.search(text):
-        return text
-    text = _SEQUENCES.sub("", text)
-    if "\r" in text:
-        lines = text.replace("\r\n", "\n").split("\n")
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
-    return _CONTROLS.sub("", text)
 
 
 def one_line(text: str) -> str:

@@ -22,6 +22,13 @@ from ralph.core.cleaning import clean
         ("abc\u202edef\u2066", "abcdef"),
         ("half \ud83d", "half \ufffd"),
         ("plain ✓ äöü", "plain ✓ äöü"),
+        ("\x1bPsixel...\x1b\\after", "after"),
+        ("\x9b31mX\x9dtitle\x9cY", "XY"),
+        ("10%\r20%\r30%\r\nnext", "30%\nnext"),
+        ("10%\r20%\r", "20%"),
+        ("a\x08b\x00c\x7f", "bc"),
+        ("\x1b]0;never ended\nnext line", "\nnext line"),
+        ("\u202eevil\u202c", "evil"),
     ],
 )
 def test_a22_only_text_is_left(raw: str, text: str) -> None:

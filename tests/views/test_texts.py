@@ -5,13 +5,12 @@ from __future__ import annotations
 import unicodedata
 from datetime import timedelta
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.core.cleaning import clean
 from ralph.views.texts import (
     ascii_only,
-    clean,
     display_lines,
     dollars,
     local_time,
@@ -20,26 +19,6 @@ from ralph.views.texts import (
     span,
 )
 from tests.views.story import START
-
-
-@pytest.mark.parametrize(
-    ("raw", "seen"),
-    [
-        ("\x1b[31mred\x1b[0m", "red"),
-        ("\x1b]0;window title\x07text", "text"),
-        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
-        ("\x1bPsixel...\x1b\\after", "after"),
-        ("\x9b31mX\x9dtitle\x9cY", "XY"),
-        ("10%\r20%\r30%\r\nnext", "30%\nnext"),
-        ("10%\r20%\r", "20%"),
-        ("a\x08b\x00c\x7f", "abc"),
-        ("\x1b]0;never ended\nnext line", "\nnext line"),
-        ("\u202eevil\u202c", "evil"),
-        ("tab\tstays\n", "tab\tstays\n"),
-    ],
-)
-def test_a22_clean_text_has_no_sequence_and_no_overwritten_part(raw: str, seen: str) -> None:
-    assert clean(raw) == seen
 
 
 @given(st.text(st.characters() | st.sampled_from("\x1b[]0;m\x07\r\n\x9b\\P"), max_size=60))
