@@ -22,6 +22,7 @@ def kind(text: str, match: str = "line") -> ClaimKind:
     return find_claim(text, MARKERS, match).kind
 
 
+# L-6
 @pytest.mark.parametrize(
     "line",
     [
@@ -50,6 +51,7 @@ def test_l6_a_marker_alone_on_a_line_signals(line: str) -> None:
     assert kind(line, "word") is ClaimKind.SIGNAL
 
 
+# L-6
 @pytest.mark.parametrize(
     "line",
     [
@@ -73,6 +75,7 @@ def test_l6_a_marker_among_words_is_a_mention(line: str) -> None:
     assert (found.kind, found.markers) == (ClaimKind.MENTION, ("RALPH_COMPLETE",))
 
 
+# L-5
 @pytest.mark.parametrize(
     "text", ["", "ralph_complete", "Ralph_Complete", "RALPH_COMPLETED", "XRALPH_COMPLETE", "done"]
 )
@@ -80,11 +83,13 @@ def test_l5_other_words_are_nothing(text: str) -> None:
     assert kind(text) is ClaimKind.NONE
 
 
+# L-6
 def test_l6_several_markers_are_one_claim_in_the_configured_order() -> None:
     found = find_claim("RALPH_COMPLETE\nALL_TASKS_COMPLETE\nRALPH_COMPLETE", MARKERS)
     assert found.markers == ("ALL_TASKS_COMPLETE", "RALPH_COMPLETE")
 
 
+# L-6
 def test_l6_word_takes_a_whole_word_outside_code() -> None:
     assert kind("so RALPH_COMPLETE it is", "word") is ClaimKind.SIGNAL
     assert kind("this is not RALPH_COMPLETE", "word") is ClaimKind.SIGNAL
@@ -93,6 +98,7 @@ def test_l6_word_takes_a_whole_word_outside_code() -> None:
     assert kind("RALPH_COMPLETED", "word") is ClaimKind.NONE
 
 
+# L-5
 @pytest.mark.parametrize("marker", ["<done/>", "**DONE**", "All done.", "FERTIG!", "- x"])
 def test_l5_a_marker_may_carry_its_own_decoration(marker: str) -> None:
     assert find_claim(f"text\n{marker}\n", (marker,)).kind is ClaimKind.SIGNAL
@@ -103,6 +109,7 @@ def test_any_text_is_judged(text: str, match: str) -> None:
     assert find_claim(text, MARKERS, match).kind in ClaimKind
 
 
+# L-6
 @given(st.text(alphabet="*_`-<>/p .!✅\n", max_size=60))
 def test_l6_decoration_alone_never_hides_the_end(noise: str) -> None:
     find_claim(f"{noise}RALPH_COMPLETE{noise}", MARKERS)
@@ -154,6 +161,7 @@ def test_the_last_question(text: str, question: str) -> None:
     assert last_question(text) == question
 
 
+# L-15
 def test_l15_the_digest_ignores_spaces_and_nothing_else() -> None:
     assert text_digest("a  b\n") == text_digest(" a b")
     assert text_digest("a b") != text_digest("a c")

@@ -106,6 +106,7 @@ def test_b22_values_as_people_write_them(name: str, raw: object, expected: objec
     assert values.parse(key, raw) == expected
 
 
+# L-29
 def test_l29_presets_have_known_keys_and_the_stated_values() -> None:
     assert names() == ("cautious", "default", "trusting")
     for name in names():

@@ -78,6 +78,7 @@ def test_every_ended_run_has_one_terminal_record_and_it_is_last(
     assert bool(ends) == (play.state.ended is not None)
 
 
+# B-3
 @given(histories)
 @settings(max_examples=150, deadline=None)
 def test_b3_the_ladder_moves_at_most_one_level_a_beat(history: list) -> None:
@@ -87,6 +88,7 @@ def test_b3_the_ladder_moves_at_most_one_level_a_beat(history: list) -> None:
         rank = verdict.counters.level.rank
 
 
+# L-1
 @given(histories, st.integers(1, 10))
 @settings(max_examples=150, deadline=None)
 def test_l1_never_more_iterations_than_the_cap(history: list, cap: int) -> None:

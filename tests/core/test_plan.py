@@ -20,6 +20,7 @@ def ids(text: str) -> list[str]:
     return [task.id for task in read(text).tasks]
 
 
+# L-11
 @pytest.mark.parametrize(
     "line",
     [
@@ -43,6 +44,7 @@ def test_l11_c3_open_task_lines(line: str) -> None:
     assert (task.id, task.text, task.done, task.blocked) == ("task", "task", False, False)
 
 
+# L-11
 @pytest.mark.parametrize(
     ("box", "done", "blocked"),
     [("[ ]", 0, 0), ("[x]", 1, 0), ("[X]", 1, 0), ("[!]", 0, 1)],
@@ -52,6 +54,7 @@ def test_l11_boxes(box: str, done: bool, blocked: bool) -> None:
     assert (task.done, task.blocked) == (done, blocked)
 
 
+# L-11
 @pytest.mark.parametrize(
     "line",
     [
@@ -83,6 +86,7 @@ def test_l11_c1_c2_not_tasks(line: str) -> None:
     assert ids(line) == []
 
 
+# L-11
 @pytest.mark.parametrize(
     "text",
     [
@@ -109,6 +113,7 @@ def test_l11_c2_hidden_blocks(text: str) -> None:
         assert ids(text + "\n\n- [ ] after") == ["after"]
 
 
+# L-11
 def test_l11_a_fence_left_open_in_a_list_item_ends_with_the_item() -> None:
     assert ids("- [ ] one\n  ```\n  code\n- [ ] two\n## Next\n- [ ] three") == [
         "one",
@@ -117,22 +122,26 @@ def test_l11_a_fence_left_open_in_a_list_item_ends_with_the_item() -> None:
     ]
 
 
+# L-11
 def test_l11_code_outdented_in_a_list_item_does_not_hide_what_follows() -> None:
     assert ids("- [ ] one\n  ```\ncode\n  ```\n- [ ] two") == ["one", "two"]
     assert ids("- [ ] one\n  ```\n  code\n```\n- [ ] two") == ["one", "two"]
 
 
+# L-11
 def test_l11_inline_code_is_no_fence_and_opens_no_comment() -> None:
     text = "- [ ] explain the `<!--` marker\n- [ ] use ``` `x` ``` here\n``` `x` ```\n- [ ] last"
     assert len(ids(text)) == 3
 
 
+# L-11
 def test_l11_a_comment_is_cut_out_of_its_line() -> None:
     text = "- [ ] one <!-- note --> more\n<!-- a --> <!-- b\n- [ ] no\n-->\n- [ ] two"
     assert ids(text) == ["one more", "two"]
     assert ids("- [ ] a <!-- never closed\n- [ ] b") == ["a <!-- never closed", "b"]
 
 
+# L-11
 @pytest.mark.parametrize(
     "text",
     [
@@ -153,6 +162,7 @@ def test_l11_leading_token_is_the_id(text: str) -> None:
     assert ids(f"- [ ] {text}") == ["AQU-103"]
 
 
+# L-11
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -176,6 +186,7 @@ def test_l11_normalised_text_is_the_id(text: str, expected: str) -> None:
     assert ids(f"- [ ] {text}") == [expected]
 
 
+# L-11
 def test_l11_duplicates_get_an_ordinal() -> None:
     assert ids("- [ ] same\n- [x] same\n- [ ] **same**\n- [ ] AQU-1 a\n- [ ] AQU-1 b") == [
         "same",
@@ -186,6 +197,7 @@ def test_l11_duplicates_get_an_ordinal() -> None:
     ]
 
 
+# L-32
 @pytest.mark.parametrize(
     "text", ["BLOCKED: no key", "**BLOCKED** no key", "⛔ BLOCKED", "[BLOCKED] x"]
 )
@@ -195,11 +207,13 @@ def test_l32_text_that_begins_blocked(text: str) -> None:
     assert not read(f"- [x] {text}").tasks[0].blocked
 
 
+# L-32
 @pytest.mark.parametrize("text", ["BLOCKEDNESS", "Blocked: x", "not BLOCKED", "BLOCKED-12 x"])
 def test_l32_other_text_is_not_blocked(text: str) -> None:
     assert not read(f"- [ ] {text}").tasks[0].blocked
 
 
+# L-32
 def test_l32_blocked_tasks_are_open_but_never_current() -> None:
     plan = read("- [!] one\n- [ ] two")
     assert [task.id for task in plan.open] == ["one", "two"]
@@ -207,6 +221,7 @@ def test_l32_blocked_tasks_are_open_but_never_current() -> None:
     assert plan.current.id == "two"
 
 
+# L-11
 @pytest.mark.parametrize(
     "heading",
     [
@@ -229,6 +244,7 @@ def test_l11_c4_optional_section(heading: str) -> None:
     assert [task.optional for task in plan.tasks] == [False, True]
 
 
+# L-11
 @pytest.mark.parametrize(
     "heading", ["## Optional parameters", "## Not optional", "**Optional**", "text\n\n---"]
 )
@@ -236,6 +252,7 @@ def test_l11_other_sections_are_not_optional(heading: str) -> None:
     assert not read(f"{heading}\n- [ ] must").tasks[0].optional
 
 
+# L-11
 def test_l11_a_subsection_inherits_and_a_later_section_does_not() -> None:
     plan = read(
         "# Plan\n## Optional\n- [ ] a\n### Deep\n- [ ] b\n#### Deeper\n- [ ] c\n"

@@ -30,6 +30,7 @@ def waits(play: Play, klass: FailureClass, times: int) -> list[float]:
     return found
 
 
+#
 def test_a4_outages_back_off_with_jitter_up_to_half_an_hour() -> None:
     expected = [5, 15, 60, 120, 300, 600, 1200, 1800, 1800]
     found = waits(Play(plan=TASKS), FailureClass.OVERLOADED, 9)
@@ -38,6 +39,7 @@ def test_a4_outages_back_off_with_jitter_up_to_half_an_hour() -> None:
     assert found != expected
 
 
+#
 def test_a4_network_and_overloaded_are_one_outage() -> None:
     play = Play(plan=TASKS)
     fail(play, FailureClass.OVERLOADED)
@@ -46,6 +48,7 @@ def test_a4_network_and_overloaded_are_one_outage() -> None:
     assert (step.until - play.now).total_seconds() >= 15
 
 
+#
 def test_a4_an_outage_beyond_its_bound_ends_provider_unavailable() -> None:
     play = Play(plan=TASKS)
     for _ in range(40):
@@ -89,6 +92,7 @@ def test_e4_a_reset_too_far_ends_at_once_with_the_time() -> None:
     assert "2026-12-03T22:00" in step.ending.detail
 
 
+#
 def test_a5_a_reset_after_the_deadline_ends_at_once() -> None:
     play = Play(plan=TASKS, budget={"duration": 3600.0})
     step = fail(play, FailureClass.USAGE_LIMIT, resets_at=START + timedelta(hours=2))
@@ -96,6 +100,7 @@ def test_a5_a_reset_after_the_deadline_ends_at_once() -> None:
     assert step.ending.reason == "limit_reset_too_far"
 
 
+#
 def test_a5_without_an_instant_it_probes_within_a_bound() -> None:
     play = Play(plan=TASKS, rate={"max_reset_wait": 7200.0})
     minutes = [round(seconds / 60) for seconds in waits(play, FailureClass.USAGE_LIMIT, 4)]
@@ -108,6 +113,7 @@ def test_a5_without_an_instant_it_probes_within_a_bound() -> None:
     assert step.ending.reason == "limit_reset_too_far"
 
 
+#
 def test_a5_a_limit_met_by_another_run_costs_no_call() -> None:
     play = Play(plan=TASKS)
     until = START + timedelta(hours=1)
@@ -116,6 +122,7 @@ def test_a5_a_limit_met_by_another_run_costs_no_call() -> None:
     assert (step.until, step.reason) == (until, WaitReason.RESET)
 
 
+#
 def test_a5_a_person_ends_the_wait() -> None:
     play = Play(plan=TASKS)
     step = fail(play, FailureClass.USAGE_LIMIT, resets_at=START + timedelta(hours=3))
@@ -126,6 +133,7 @@ def test_a5_a_person_ends_the_wait() -> None:
     assert isinstance(play.step(), decide.Launch)
 
 
+#
 @pytest.mark.parametrize(
     ("klass", "state", "reason"),
     [
@@ -142,6 +150,7 @@ def test_a4_in_the_first_iteration_it_ends_at_once(
     assert (step.ending.state, step.ending.reason) == (state, reason)
 
 
+#
 @pytest.mark.parametrize(
     ("klass", "reason"),
     [
@@ -169,6 +178,7 @@ def test_e5_billing_stops_at_once_and_never_waits() -> None:
     assert (ending.state, ending.reason) == (TerminalState.ESCALATED, "agent_billing")
 
 
+#
 def test_a4_a_refusal_is_steered_once_and_ends_the_second_time() -> None:
     play = Play(plan=TASKS)
     first = play.beat(klass=FailureClass.REFUSED)
@@ -177,6 +187,7 @@ def test_a4_a_refusal_is_steered_once_and_ends_the_second_time() -> None:
     assert play.end().reason == "agent_refused"
 
 
+# T-1
 def test_t1_a_stop_during_an_outage_is_the_end() -> None:
     play = Play(plan=TASKS)
     fail(play, FailureClass.NETWORK)
@@ -186,6 +197,7 @@ def test_t1_a_stop_during_an_outage_is_the_end() -> None:
     assert step.ending.reason == "stopped_by_user"
 
 
+# T-1
 @pytest.mark.parametrize(
     ("kind", "by", "reason", "exit_code"),
     [

@@ -10,7 +10,8 @@ from ralph.core import decide
 from ralph.core.events import Carried, RequestKind, WaitReason
 from ralph.core.facts import EndedBy, FailureClass, PlanDelta, Tools, Usage
 from ralph.core.live import Slot
-from ralph.core.outcome import TerminalState
+from ralph.core.outcome import TerminalState, follow_up
+from ralph.core.terminal import terminal_record
 from tests.support.history import CO, ST, START, H, Play, plan_of
 
 TASKS = plan_of("A", "B", "C", "D")
@@ -31,6 +32,7 @@ def test_l_e1_three_iterations_without_progress_stop_in_the_fourth() -> None:
     assert (play.state.ended.iteration, play.state.ended.max) == (4, 20)
 
 
+# L-15
 @pytest.mark.parametrize(("policy", "stops_in"), [("plan_or_tree", 6), ("plan", 3), ("tree", 6)])
 def test_l_e2_tree_progress_resets_unless_the_policy_is_plan(policy: str, stops_in: int) -> None:
     play = Play(plan=TASKS, progress={"policy": policy})
@@ -48,6 +50,7 @@ def test_l_e3_two_markers_in_a_row_whatever_their_names_resolve() -> None:
     assert play.end().state is TerminalState.RESOLVED
 
 
+# L-20
 def test_l_e4_the_same_error_five_times_in_a_row_stops() -> None:
     play = Play(plan=TASKS)
     for error in ("E", "E", "E", None, "E", "E", "E", "E", "E"):
@@ -82,6 +85,7 @@ def test_l_e6_one_signal_in_the_last_iteration_is_the_cap_not_the_end() -> None:
     assert "completion 1/2" in ending.detail
 
 
+# L-3
 def test_l3_two_signals_that_end_in_the_last_iteration_resolve() -> None:
     play = Play(plan=plan_of("A", done=("A",)), cap=2)
     play.beat(signal=True)
@@ -89,6 +93,7 @@ def test_l3_two_signals_that_end_in_the_last_iteration_resolve() -> None:
     assert play.end().state is TerminalState.RESOLVED
 
 
+# C-2, C-6
 def test_l_e7_infrastructure_errors_repeat_the_iteration_and_move_nothing() -> None:
     play = Play(plan=TASKS)
     play.beat()
@@ -133,6 +138,7 @@ def test_l_e12_a_growing_plan_with_a_tick_each_time_is_healthy() -> None:
     assert play.counts("no_progress") == [0] * 5
 
 
+# L-8
 def test_l8_a_signalling_iteration_never_counts_as_no_progress() -> None:
     play = Play(plan=plan_of("A", done=("A",)), completion={"required": 3})
     play.beat(signal=True)
@@ -140,6 +146,7 @@ def test_l8_a_signalling_iteration_never_counts_as_no_progress() -> None:
     assert play.counts("no_progress") == [0, 0]
 
 
+# L-7
 def test_l7_a_signal_of_a_failed_iteration_resets_the_count() -> None:
     play = Play(plan=plan_of("A", done=("A",)))
     play.beat(signal=True)
@@ -147,6 +154,7 @@ def test_l7_a_signal_of_a_failed_iteration_resets_the_count() -> None:
     assert play.counts("completion") == [1, 0]
 
 
+# L-7
 def test_l7_an_infrastructure_error_leaves_the_count() -> None:
     play = Play(plan=plan_of("A", done=("A",)))
     play.beat(signal=True)
@@ -158,6 +166,7 @@ def test_l7_an_infrastructure_error_leaves_the_count() -> None:
     assert play.end().state is TerminalState.RESOLVED
 
 
+# L-9
 def test_l9_open_tasks_refute_once_and_the_second_claim_ends() -> None:
     play = Play(plan=TASKS)
     play.beat(signal=True, tree=True)
@@ -188,6 +197,7 @@ def test_b12_claims_after_each_section_never_end_a_run_that_ticks_on() -> None:
     assert play.end().state is TerminalState.RESOLVED
 
 
+# L-9
 def test_l9_a_failing_verify_is_critique_once_then_judge_failed() -> None:
     play = Play(plan=plan_of("A", done=("A",)), verify={"commands": ["tests"]})
     play.beat(signal=True)
@@ -201,6 +211,7 @@ def test_l9_a_failing_verify_is_critique_once_then_judge_failed() -> None:
     assert (ending.state, ending.reason) == (TerminalState.ESCALATED, "judge_failed")
 
 
+# L-9
 def test_l9_more_passing_commands_go_on_but_five_verdicts_end() -> None:
     commands = [f"c{n}" for n in range(8)]
     play = Play(plan=plan_of("A", done=("A",)), verify={"commands": commands}, cap=None)
@@ -212,6 +223,7 @@ def test_l9_more_passing_commands_go_on_but_five_verdicts_end() -> None:
     assert play.end().reason == "judge_failed"
 
 
+# T-17
 def test_t17_a_verify_without_verdict_is_judge_failed_at_once() -> None:
     play = Play(plan=plan_of("A", done=("A",)), verify={"commands": ["slow"]})
     play.beat(signal=True)
@@ -219,6 +231,7 @@ def test_t17_a_verify_without_verdict_is_judge_failed_at_once() -> None:
     assert play.end().reason == "judge_failed"
 
 
+# L-9
 def test_l9_without_plan_or_tasks_the_plan_check_is_skipped() -> None:
     play = Play(plan=None)
     play.beat(signal=True)
@@ -226,6 +239,7 @@ def test_l9_without_plan_or_tasks_the_plan_check_is_skipped() -> None:
     assert play.end().state is TerminalState.RESOLVED
 
 
+# L-9
 def test_l9_require_plan_done_false_lets_open_tasks_pass() -> None:
     play = Play(plan=TASKS, completion={"require_plan_done": False})
     play.beat(signal=True)
@@ -233,6 +247,7 @@ def test_l9_require_plan_done_false_lets_open_tasks_pass() -> None:
     assert play.end().state is TerminalState.RESOLVED
 
 
+# L-13
 def test_l13_a_task_counts_once_however_often_it_is_ticked_again() -> None:
     play = Play(plan=TASKS)
     play.beat(tick="A", tree=True)
@@ -242,6 +257,7 @@ def test_l13_a_task_counts_once_however_often_it_is_ticked_again() -> None:
     assert verdict.counters.ticks == 1
 
 
+# L-14
 def test_l14_going_back_to_an_earlier_content_is_not_progress() -> None:
     play = Play(plan=TASKS)
     play.beat(tree="one")
@@ -251,6 +267,7 @@ def test_l14_going_back_to_an_earlier_content_is_not_progress() -> None:
     assert verdict.counters.no_progress == 1
 
 
+# L-14
 def test_l14_content_older_than_the_memory_is_new_again() -> None:
     play = Play(plan=TASKS, progress={"tree_memory": 2, "max_churn": 0})
     for name in ("one", "two", "three", "four"):
@@ -258,6 +275,7 @@ def test_l14_content_older_than_the_memory_is_new_again() -> None:
     assert play.beat(tree="one").progress == ("tree",)
 
 
+# L-15, C-5
 def test_l15_without_plan_and_tree_only_equal_output_is_no_progress() -> None:
     play = Play(plan=None, tree=None)
     play.beat(text="a")
@@ -282,6 +300,7 @@ def test_e15_three_exploring_iterations_are_left_uncounted() -> None:
     assert play.counts("no_progress") == [0, 0, 0, 1, 2, 0]
 
 
+# L-16
 def test_l16_a_sixth_exploring_iteration_without_progress_stops() -> None:
     play = Play(plan=TASKS)
     for n in range(6):
@@ -290,6 +309,7 @@ def test_l16_a_sixth_exploring_iteration_without_progress_stops() -> None:
     assert len(play.verdicts) == 6
 
 
+# L-16
 def test_l16_spinning_on_the_same_files_stops_in_three() -> None:
     play = Play(plan=TASKS)
     play.beat(tree=True, tools=fresh(0))
@@ -298,6 +318,7 @@ def test_l16_spinning_on_the_same_files_stops_in_three() -> None:
     assert play.end().reason == "no_progress"
 
 
+# L-16
 @pytest.mark.parametrize(
     ("tools", "counted"),
     [
@@ -313,11 +334,13 @@ def test_l16_exploring_needs_ten_calls_and_new_keys(tools: Tools | None, counted
     assert play.beat(tools=tools).counters.no_progress == counted
 
 
+# L-16
 def test_l16_exploring_can_be_switched_off() -> None:
     play = Play(plan=TASKS, stall={"exploring": False})
     assert play.beat(tools=fresh(0)).counters.no_progress == 1
 
 
+# L-17
 def test_l17_churn_steers_at_fifteen_and_stops_at_thirty() -> None:
     play = Play(plan=TASKS, cap=None)
     for _ in range(29):
@@ -330,12 +353,14 @@ def test_l17_churn_steers_at_fifteen_and_stops_at_thirty() -> None:
     assert (ending.state, ending.reason) == (TerminalState.ESCALATED, "no_progress")
 
 
+# L-17
 def test_l17_zero_switches_churn_off() -> None:
     play = Play(plan=TASKS, cap=None, progress={"max_churn": 0})
     for _ in range(40):
         assert play.beat(tree=True).ending is None
 
 
+# L-18
 def test_b13_ticks_without_changes_are_no_progress() -> None:
     play = Play(plan=TASKS)
     for task in "ABC":
@@ -344,6 +369,7 @@ def test_b13_ticks_without_changes_are_no_progress() -> None:
     assert play.end().reason == "no_progress"
 
 
+# L-18
 def test_l18_tree_progress_since_the_last_tick_is_evidence() -> None:
     play = Play(plan=TASKS)
     play.beat(tree=True)
@@ -351,6 +377,7 @@ def test_l18_tree_progress_since_the_last_tick_is_evidence() -> None:
     assert play.beat(tick="B").progress == ()
 
 
+# L-18
 def test_l18_a_later_change_proves_a_tick_that_is_still_no_progress() -> None:
     play = Play(plan=TASKS)
     play.beat(tick="A")
@@ -360,6 +387,7 @@ def test_l18_a_later_change_proves_a_tick_that_is_still_no_progress() -> None:
     assert verdict.counters.ticks == 0
 
 
+# L-18
 def test_l18_unproven_ticks_refute_a_claim_and_the_second_one_ends() -> None:
     play = Play(plan=plan_of("A"), stall={"no_progress": 0})
     play.beat(tick="A")
@@ -374,11 +402,13 @@ def test_l18_unproven_ticks_refute_a_claim_and_the_second_one_ends() -> None:
     assert ending.state is TerminalState.FOLLOW_UP
 
 
+# L-18
 def test_l18_passing_verify_commands_prove_a_tick() -> None:
     play = Play(plan=plan_of("A", "B"), verify={"commands": ["t"], "every": "iteration"})
     assert play.beat(tick="A", verified={"t": True}).progress == ("plan",)
 
 
+# L-20
 def test_l20_plan_progress_resets_the_same_error() -> None:
     play = Play(plan=plan_of(*"ABCDEFG"))
     for task in "ABCDEF":
@@ -392,6 +422,7 @@ def test_e8_different_errors_are_never_the_same() -> None:
     assert play.counts("same_error") == [1] * 5
 
 
+# L-35
 def test_l35_fifteen_failures_of_any_kind_stop() -> None:
     play = Play(plan=TASKS, progress={"max_churn": 0})
     for n in range(15):
@@ -400,6 +431,7 @@ def test_l35_fifteen_failures_of_any_kind_stop() -> None:
     assert (ending.reason, ending.detail) == ("failing_streak", "No success in 15 iterations")
 
 
+# L-30
 def test_l30_every_task_done_but_no_claim_ends_unconfirmed() -> None:
     play = Play(plan=plan_of("A", done=("A",)))
     assert [n.name for n in play.launch().notes] == ["all_done"]
@@ -411,6 +443,7 @@ def test_l30_every_task_done_but_no_claim_ends_unconfirmed() -> None:
     assert (ending.state, ending.reason) == (TerminalState.FOLLOW_UP, "plan_done_unconfirmed")
 
 
+# L-32
 def test_l32_only_blocked_tasks_end_the_run() -> None:
     play = Play(plan=plan_of("A", "B", blocked=("B",)))
     play.beat(tick="A", tree=True)
@@ -420,6 +453,7 @@ def test_l32_only_blocked_tasks_end_the_run() -> None:
     assert play.state.ended.blocked == ("B",)
 
 
+# L-1
 def test_l1_no_launch_after_the_cap() -> None:
     play = Play(plan=TASKS, cap=2)
     play.beat(tree=True)
@@ -428,6 +462,7 @@ def test_l1_no_launch_after_the_cap() -> None:
     assert (ending.reason, ending.exit_code) == ("iteration_cap", 4)
 
 
+# L-1
 def test_l1_a_repeated_attempt_is_not_checked_against_the_cap() -> None:
     play = Play(plan=TASKS, cap=1)
     play.launch()
@@ -435,6 +470,7 @@ def test_l1_a_repeated_attempt_is_not_checked_against_the_cap() -> None:
     assert play.launch().attempt == 2
 
 
+# T-1
 def test_t1_nothing_verified_when_nothing_came_of_a_run() -> None:
     play = Play(plan=TASKS, cap=2, stall={"no_progress": 0})
     play.beat()
@@ -443,6 +479,7 @@ def test_t1_nothing_verified_when_nothing_came_of_a_run() -> None:
     assert (ending.state, ending.reason) == (TerminalState.FALLBACK, "nothing_verified")
 
 
+# L-34
 def test_l34_no_launch_after_the_deadline() -> None:
     play = Play(plan=TASKS, budget={"duration": 100.0})
     play.beat(tree=True, seconds=200)
@@ -450,6 +487,7 @@ def test_l34_no_launch_after_the_deadline() -> None:
     assert (ending.state, ending.reason) == (TerminalState.FOLLOW_UP, "budget_exhausted")
 
 
+# L-22
 def test_l22_a_wait_beyond_its_bound_ends_rate_limited() -> None:
     play = Play(rate={"max_wait": 600.0})
     full = Slot(taken=False, count=100, free_at=START + timedelta(hours=1))
@@ -458,6 +496,7 @@ def test_l22_a_wait_beyond_its_bound_ends_rate_limited() -> None:
     assert step.ending.reason == "rate_limited"
 
 
+# T-6, L-27
 def test_t6_a_resume_keeps_what_counted_and_resets_the_rest() -> None:
     carried = Carried(
         counted=("A",), known=("A", "B"), unproven=("B",), stop_reason="no_progress: x"
@@ -478,6 +517,7 @@ def test_x_e1_totals_of_a_finished_iteration_do_not_stop_a_confirmed_claim() -> 
     assert play.end().state is TerminalState.RESOLVED
 
 
+#
 def test_x_e2_a_claim_of_a_killed_iteration_does_not_count() -> None:
     play = Play(plan=plan_of("A", done=("A",)))
     play.beat(signal=True)
@@ -510,7 +550,8 @@ def test_x_e4_counts_ladder_and_steered_prompts() -> None:
     assert steered == [False, False, True, False, False, True]
 
 
-def test_c1_verify_runs_only_for_a_confirmed_claim_by_default() -> None:
+# T-17
+def test_t17_verify_runs_only_for_a_confirmed_claim_by_default() -> None:
     play = Play(plan=plan_of("A", done=("A",)), verify={"commands": ["t"]})
     play.launch()
     play.observe(tree=True, signal=True)
@@ -521,6 +562,7 @@ def test_c1_verify_runs_only_for_a_confirmed_claim_by_default() -> None:
     assert play.step() == decide.Verify(("t",))
 
 
+#
 def test_x2_a_stop_by_a_person_counts_against_nothing() -> None:
     play = Play(plan=plan_of("A", "B"))
     play.beat(klass=FailureClass.CRASH, error="boom")
@@ -529,3 +571,33 @@ def test_x2_a_stop_by_a_person_counts_against_nothing() -> None:
     play.observe(klass=FailureClass.KILLED, ended_by=EndedBy.STOP, error="killed")
     after = play.judge().counters
     assert (after.no_progress, after.same_error) == (before.no_progress, before.same_error)
+
+
+#
+def test_before_a_launch_a_stop_comes_first_then_a_pause_the_cap_and_the_deadline() -> None:
+    play = Play(cap=1, budget={"duration": 60.0})
+    play.beat(tree=True)
+    play.later(120)
+    assert play.step() == decide.End(follow_up("iteration_cap", "1 iteration used"))
+    play.request(RequestKind.PAUSE)
+    assert isinstance(play.step(), decide.Pause)
+    play.request(RequestKind.STOP_AFTER)
+    assert play.end().reason == "stopped_by_user"
+
+
+# C-7
+def test_a_clock_set_back_makes_no_negative_times() -> None:
+    play = Play()
+    ended = terminal_record(
+        play.state, follow_up("stopped_by_user"), (), at=START - timedelta(hours=3)
+    )
+    assert ended.seconds == 0
+
+
+# L-12, M-8
+def test_a_task_is_known_by_its_id_and_progress_is_an_id_that_was_never_done() -> None:
+    play = Play(plan=plan_of("A", "B", done=("A",)))
+    assert not play.beat(untick="A").progress
+    assert not play.beat(tick="A").progress
+    assert play.beat(tick="B", tree=True).progress == ("plan", "tree")
+    assert {"A", "B"} <= play.state.counted

@@ -15,6 +15,7 @@ def name(text: str) -> str:
     return found[0]
 
 
+# L-19
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -35,6 +36,7 @@ def test_l19_what_changes_by_itself_is_replaced(one: str, other: str) -> None:
     assert name(one) == name(other)
 
 
+# L-19
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -49,12 +51,14 @@ def test_l19_what_makes_the_error_stays(one: str, other: str) -> None:
     assert name(one) != name(other)
 
 
+# L-19
 def test_l19_only_the_last_20_lines_count() -> None:
     tail = "\n".join(f"line of words {chr(97 + n)}" for n in range(20))
     assert name(f"one start\n{tail}") == name(f"other start\n\n{tail}")
     assert name(f"{tail}\nend") != name(tail)
 
 
+# L-19
 def test_l19_the_first_line_is_shown_as_it_was() -> None:
     found = signature("\n  src/a.py:12:  bad\nmore\n")
     assert found is not None
@@ -62,6 +66,7 @@ def test_l19_the_first_line_is_shown_as_it_was() -> None:
     assert len((signature("x" * 1000) or ("", ""))[1]) == 300
 
 
+# L-19
 @pytest.mark.parametrize("text", ["", " \n\t", "---\n***", "\x1b[0m"])
 def test_l19_a_text_without_words_names_nothing(text: str) -> None:
     assert signature(text) is None

@@ -99,6 +99,7 @@ def test_c3_a_hundred_calls_among_three_end_it_too_unless_a_file_is_written() ->
     assert told(*four).facts().few_distinct == 3
 
 
+# L-16
 def test_l16_keys_are_distinct_taken_without_answers_and_bounded() -> None:
     tools = told(*[("Bash", {"n": n % 1500}, str(n)) for n in range(3000)])
     assert len(set(tools.facts().keys)) == len(tools.facts().keys) == MOST_KEYS
@@ -159,6 +160,7 @@ def test_b7_a_storm_is_the_longest_row_of_errors(answers: list[bool]) -> None:
     assert facts.succeeded == any(answers)
 
 
+# B-10
 def test_b10_velocity_wants_a_window_of_30_seconds_and_a_rise() -> None:
     speed = Velocity()
     for seconds, tokens in ((0, 0), (10, 9_000), (29, 20_000)):

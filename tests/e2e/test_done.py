@@ -33,6 +33,7 @@ def test_b1_claims_must_follow_each_other(project: Project) -> None:
     assert counts(ended) == [1, 0, 1, 0]
 
 
+# L-3
 def test_b7_completion_is_judged_before_the_cap(project: Project) -> None:
     ended = project.run(f"tick; echo $N >> work; {CLAIM}", "--max", "2")
     assert ended.code in (0, 4)
@@ -41,6 +42,7 @@ def test_b7_completion_is_judged_before_the_cap(project: Project) -> None:
     assert (again.state, again.code) == ("RESOLVED / completed", 0)
 
 
+# L-3
 def test_l3_one_claim_at_the_cap_is_not_enough(project: Project) -> None:
     ended = project.run(f"tick; tick; echo x >> work; {CLAIM}", "--max", "1")
     assert ended.state == "FOLLOW_UP_TICKET / iteration_cap"
@@ -60,6 +62,7 @@ def test_c8_an_echo_of_the_prompt_is_no_signal(project: Project) -> None:
     assert counts(ended) == [0, 0]
 
 
+# L-18
 def test_b13_ticks_without_changes_are_no_progress(project: Project) -> None:
     project.plan(*(f"AB-{n} task" for n in range(1, 7)))
     ended = project.run("tick; echo fine")
@@ -75,17 +78,20 @@ def test_a_failing_verify_refutes_and_a_passing_one_resolves(project: Project) -
     assert [r["passed"] for e in ended.of("verified") for r in e["results"]] == [False, True]
 
 
+# T-17
 def test_t17_a_verify_that_never_passes_ends_as_judge_failed(project: Project) -> None:
     ended = project.run(FINISH, "--set", 'verify.commands=["false"]')
     assert (ended.state, ended.code) == ("ESCALATED_TO_HUMAN / judge_failed", 3)
 
 
+# T-15
 def test_t15_a_verify_that_writes_has_no_verdict(project: Project) -> None:
     ended = project.run(FINISH, "--set", 'verify.commands=["echo x >> app.py"]')
     assert ended.state == "ESCALATED_TO_HUMAN / judge_failed"
     assert "app.py" in ended.log
 
 
+# L-32
 def test_l32_only_blocked_tasks_end_the_run(project: Project) -> None:
     project.plan("- [x] AB-1 one", "BLOCKED: AB-2 needs a key")
     ended = project.run("echo x >> work")
@@ -93,6 +99,7 @@ def test_l32_only_blocked_tasks_end_the_run(project: Project) -> None:
     assert "AB-2" in ended.err
 
 
+# L-30
 def test_l30_done_but_never_claimed_has_its_own_end(project: Project) -> None:
     ended = project.run(f"if {OPEN}; then {WORK}; fi; echo ok")
     assert (ended.state, ended.code) == ("FOLLOW_UP_TICKET / plan_done_unconfirmed", 4)
@@ -112,12 +119,14 @@ def test_b11_b12_resume_starts_clean_counters_and_goes_on(project: Project) -> N
     assert "iteration_cap" in second.prompt(1) or "iterations used" in second.prompt(1)
 
 
+# L-4
 def test_l4_a_resumed_run_gets_the_full_cap_of_its_parent(project: Project) -> None:
     project.run("echo $N >> work", "--max", "2")
     second = project.ralph("resume")
     assert len(second.of("iteration_judged")) == 2
 
 
+# L-27
 def test_f10_resume_says_why_it_does_not_go_on(project: Project) -> None:
     nothing = project.ralph("resume")
     assert nothing.code in (1, 2)

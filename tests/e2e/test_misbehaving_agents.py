@@ -310,9 +310,12 @@ def test_a9_no_agent_outlives_ralph(
     )
     (run_id,) = (path.name for path in runs.iterdir())
     assert marked(f"RALPH_RUN_ID={run_id}")
-    for number in signals:
+    journal = runs / run_id / "journal.jsonl"
+    for count, number in enumerate(signals, 1):
         run.send_signal(number)
-        eventually(lambda: False, 0.6)
+        if number != signal.SIGKILL:  # the next signal must not come before this one was seen
+            heard = f'"by":"{number.name}"'
+            assert eventually(lambda: journal.read_text().count(heard) == count, 30)  # noqa: B023
     run.communicate(timeout=60)
     assert run.returncode == code
     assert eventually(lambda: marked(f"RALPH_RUN_ID={run_id}") == [], 10)

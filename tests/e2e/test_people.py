@@ -190,6 +190,7 @@ def test_no_repository_at_all(project: Project) -> None:
     assert (ended.state, ended.code) == ("RESOLVED / completed", 0), ended.err
 
 
+# L-4, L-34
 def test_l4_l34_a_deadline_carries_over_to_a_resumed_run(project: Project) -> None:
     first = project.run("echo $N >> work", "--until", "07:00", "--max", "1")
     deadline = first.of("run_started")[0]["deadline"]
@@ -209,6 +210,7 @@ def test_logs_can_be_followed_to_the_end_of_the_run(project: Project) -> None:
     assert project.ralph("logs", "last").out == followed.out
 
 
+# T-1
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["TERM", "HUP"]
 )
@@ -276,3 +278,45 @@ def test_a19_a_forged_terminal_record_is_not_believed(project: Project) -> None:
     forged = '{"ending":{"state":"RESOLVED","reason":"completed"}}'
     ended = project.run(f"echo '{forged}' > .ralph/runs/$RALPH_RUN_ID/terminal.json", "--max", "1")
     assert ended.state == "NO_ANSWER_SAFE_FALLBACK / nothing_verified"
+
+
+# L-31
+@pytest.mark.parametrize(("args", "refused"), [((), True), (("--allow-no-tasks",), False)])
+def test_a_plan_with_text_and_no_task_is_refused_when_it_was_named(
+    project: Project, args: tuple[str, ...], refused: bool
+) -> None:
+    project.write("TODO.md", "# Plan\n\nWrite the parser.\n")
+    ended = project.run("echo $N >> work", "--max", "1", "--plan", "TODO.md", *args)
+    assert ended.code == (2 if refused else 4)
+    assert project.launches() == (0 if refused else 1)
+    if refused:
+        assert "- [ ]" in ended.err
+
+
+# L-31, C6
+def test_a_missing_plan_is_looked_for_again_after_every_iteration(project: Project) -> None:
+    (project.root / "IMPLEMENTATION_PLAN.md").unlink()
+    shell = (
+        "if [ $N = 1 ]; then printf -- '- [ ] AB-1 x\\n' > IMPLEMENTATION_PLAN.md; else tick; fi;"
+        " echo $N >> work"
+    )
+    ended = project.run(shell, "--max", "2")
+    assert ended.of("iteration_judged")[1]["counters"]["tasks_done"] == 1
+
+
+# T-14
+def test_a_run_inside_a_run_needs_a_word_for_it(project: Project) -> None:
+    inside = {"RALPH_RUN_ID": "outer", "RALPH_CHAIN": "outer"}
+    refused = project.run("true", "--max", "1", **inside)
+    assert (refused.code, project.launches()) == (2, 0)
+    assert "outer" in refused.err
+    allowed = project.run("echo $RALPH_CHAIN > chain", "--max", "1", "--allow-nested", **inside)
+    assert allowed.code == 4
+    assert (project.root / "chain").read_text().startswith("outer:")
+
+
+# L-2
+def test_without_a_cap_it_is_said_that_somebody_should_watch(project: Project) -> None:
+    shell = "if grep -q '\\[ \\]' IMPLEMENTATION_PLAN.md; then tick; tick; echo x >> w; fi"
+    ended = project.run(f"{shell}; echo; echo RALPH_COMPLETE")
+    assert "NO ITERATION CAP" in ended.err

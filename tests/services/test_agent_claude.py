@@ -206,6 +206,7 @@ def test_a7_a_background_command_does_not_hold_the_run() -> None:
     assert listener.settled()
 
 
+#
 def test_a9_sub_agents_are_in_the_usage_and_their_calls_are_counted() -> None:
     models = {
         "m-1": {"inputTokens": 300, "outputTokens": 50, "cacheReadInputTokens": 5},

@@ -196,6 +196,7 @@ def test_a6_an_auth_error_names_the_login_command(
     assert seen.detail.endswith("; log in with: claude auth login")
 
 
+# L-19
 def test_l19_stderr_of_a_failed_invocation_comes_before_plain_error_lines(room: Room) -> None:
     both = "import sys; print('Error: out'); print('deep trouble', file=sys.stderr); sys.exit({})"
     assert room.run(both.format(3)).error_text == "deep trouble"

@@ -69,6 +69,7 @@ def test_a6_retry_lines_are_no_sign_of_life_on_either_stream() -> None:
     assert not reader.settled()
 
 
+# L-19
 @pytest.mark.parametrize(
     "line",
     [
@@ -87,6 +88,7 @@ def test_l19_error_lines_of_plain_text_are_found(line: str) -> None:
     assert error_lines(["all is well", line, "0 FAILED", "the end"]) == [line]
 
 
+# L-19
 @pytest.mark.parametrize(
     "line",
     ['"is_error": false', "errors were fixed", "Failed before", "no panic", "0 FAILED, 3 passed",
@@ -103,6 +105,7 @@ def policy(**agent: object) -> Policy:
     return Policy(agent=AgentPolicy(**agent))  # type: ignore[arg-type]
 
 
+# L-34
 def test_l34_claude_is_started_headless_with_a_record_a_line_and_its_prompt_on_stdin() -> None:
     how = adapter(
         "claude", policy(model="m", args=("--x",)), {"IS_SANDBOX": "1"}, constrained=False
@@ -113,11 +116,13 @@ def test_l34_claude_is_started_headless_with_a_record_a_line_and_its_prompt_on_s
     assert how.login == "claude auth login"
 
 
+# L-34
 def test_l34_autonomy_edit_only_accepts_edits() -> None:
     argv = adapter("claude", policy(autonomy="edit"), {}, constrained=False).argv
     assert argv[5:] == ("--permission-mode", "acceptEdits")
 
 
+# L-34
 def test_l34_root_gets_the_permissions_that_claude_grants_to_root(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

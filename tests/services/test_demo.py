@@ -88,6 +88,7 @@ def test_a_scenario_sets_its_scene_and_is_a_valid_script(scenario: str, tmp_path
     assert Repo(made.root).git("status", "--porcelain") == ""
 
 
+# T-1
 @pytest.mark.parametrize("scenario", NAMES)
 def test_t1_a_scenario_ends_as_it_promises(scenario: str, tmp_path: Path) -> None:
     ended = play(scenario, tmp_path / "stage")

@@ -21,6 +21,7 @@ from ralph.services.prompts import PromptFile
 from tests.support.world import Repo
 
 
+# L-2
 def test_l2_what_init_writes_is_ready_to_run_with_a_cap_of_20(repo: Repo) -> None:
     made = write_templates(repo.root, force=False)
     assert tuple(made.written) == FILES
@@ -33,6 +34,7 @@ def test_l2_what_init_writes_is_ready_to_run_with_a_cap_of_20(repo: Repo) -> Non
     assert plan.plan.open
 
 
+# L-30
 def test_l30_the_prompt_that_init_writes_tells_how_to_claim(repo: Repo) -> None:
     write_templates(repo.root, force=False)
     path = repo.root / "PROMPT.md"

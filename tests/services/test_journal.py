@@ -46,6 +46,7 @@ def test_a_text_that_is_no_unicode_is_written_with_question_marks(run: Path) -> 
     assert written_event.prompt == "caf?.md"  # type: ignore[union-attr]
 
 
+#
 def test_x5_a_last_line_torn_at_any_byte_is_ignored_on_reading_and_cut_on_writing(
     run: Path,
 ) -> None:
@@ -65,6 +66,7 @@ def test_x5_a_last_line_torn_at_any_byte_is_ignored_on_reading_and_cut_on_writin
         assert (run / JOURNAL).read_bytes() == full
 
 
+#
 @pytest.mark.parametrize("bad", [b"", b"###", b"{}", b'{"kind":"unheard_of"}', b"[" * 5000])
 def test_x5_a_bad_line_in_the_middle_is_named_with_its_number_and_nothing_is_changed(
     run: Path, bad: bytes
@@ -81,6 +83,7 @@ def test_x5_a_bad_line_in_the_middle_is_named_with_its_number_and_nothing_is_cha
     assert (run / JOURNAL).read_bytes() == damaged
 
 
+#
 def test_x5_a_missing_line_is_named(run: Path) -> None:
     written(run, [started("a"), noted("1"), noted("2"), noted("3")])
     raw = (run / JOURNAL).read_bytes().splitlines(keepends=True)
@@ -89,6 +92,7 @@ def test_x5_a_missing_line_is_named(run: Path) -> None:
         journal.read(run)
 
 
+#
 def test_x5_a_journal_of_a_newer_ralph_is_said_to_be_one(run: Path) -> None:
     written(run, [started("a")])
     newer = b'{"kind":"of_the_future","v":2,"seq":2,"at":"2026-03-01T02:00:00Z"}\n'
@@ -131,6 +135,7 @@ def test_f2_whatever_was_acknowledged_before_a_sigkill_is_there_afterwards(tmp_p
             assert book.append(noted()).seq == len(seqs) + 1
 
 
+# T-4, T-5
 def test_t4_t5_a_terminal_record_is_the_last_word(run: Path) -> None:
     book = Journal.create(run)
     book.append(started("a"))
@@ -145,6 +150,7 @@ def test_t4_t5_a_terminal_record_is_the_last_word(run: Path) -> None:
     assert (run / TERMINAL).read_bytes() == (run / JOURNAL).read_bytes().splitlines(True)[-1]
 
 
+# T-4
 @pytest.mark.parametrize("planted", ["file", "folder", "link"])
 def test_t4_a_planted_terminal_record_is_moved_aside(run: Path, planted: str) -> None:
     book = Journal.create(run)

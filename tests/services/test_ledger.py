@@ -57,12 +57,14 @@ def race(processes: int, limit: int, tries: int) -> tuple[int, list[str]]:
     return sum(int(lines[0]) for lines in said), [line for lines in said for line in lines[1:]]
 
 
+# L-23
 @pytest.mark.parametrize("processes", [2, 4])
 def test_l23_parallel_runs_never_exceed_the_limit_and_use_it_up(processes: int) -> None:
     granted, _ = race(processes, limit=30, tries=20)
     assert granted == 30
 
 
+# L-23
 def test_l23_parallel_runs_that_find_a_damaged_ledger_still_count_exactly() -> None:
     ledger_path().parent.mkdir(parents=True)
     ledger_path().write_bytes(b"this is not a database" * 400)
@@ -71,6 +73,7 @@ def test_l23_parallel_runs_that_find_a_damaged_ledger_still_count_exactly() -> N
     assert sum("was damaged" in line for line in problems) == 1
 
 
+# L-21
 def test_l21_a_call_is_free_again_exactly_an_hour_after_the_oldest(tmp_path: Path) -> None:
     calls, policy = CallWindow(tmp_path), rated(2)
     assert calls.take("claude", policy, NOW).count == 1
@@ -82,6 +85,7 @@ def test_l21_a_call_is_free_again_exactly_an_hour_after_the_oldest(tmp_path: Pat
     assert not calls.take("claude", policy, NOW + HOUR).taken
 
 
+# L-21
 def test_l21_looking_counts_nothing(tmp_path: Path) -> None:
     calls, policy = CallWindow(tmp_path), rated(1)
     assert [calls.look("claude", policy, NOW).count for _ in range(3)] == [0, 0, 0]
@@ -90,6 +94,7 @@ def test_l21_looking_counts_nothing(tmp_path: Path) -> None:
     assert (looked.taken, looked.count, looked.free_at) == (False, 1, NOW + HOUR)
 
 
+# L-23
 def test_l23_each_agent_has_its_window_and_repositories_share_it(tmp_path: Path) -> None:
     here, there, policy = CallWindow(tmp_path / "a"), CallWindow(tmp_path / "b"), rated(1)
     assert here.take("claude", policy, NOW).taken
@@ -98,12 +103,14 @@ def test_l23_each_agent_has_its_window_and_repositories_share_it(tmp_path: Path)
     assert there.take("claude", rated(1, scope="project"), NOW).taken
 
 
+# L-23
 def test_l23_without_a_limit_calls_are_counted_all_the_same(tmp_path: Path) -> None:
     calls = CallWindow(tmp_path)
     assert [calls.take("claude", rated(0), NOW).count for _ in range(3)] == [1, 2, 3]
     assert not calls.take("claude", rated(3), NOW).taken
 
 
+# L-23
 def test_l23_turns_count_only_when_asked_for(tmp_path: Path) -> None:
     calls, launches, turns = CallWindow(tmp_path), rated(100), rated(100, count="turns")
     calls.take("claude", launches, NOW)
@@ -114,6 +121,7 @@ def test_l23_turns_count_only_when_asked_for(tmp_path: Path) -> None:
     assert calls.look("claude", turns, NOW).count == 1 + 7
 
 
+# L-23
 def test_l23_a_clock_set_back_locks_nobody_out(tmp_path: Path) -> None:
     calls, policy = CallWindow(tmp_path), rated(1)
     assert calls.take("claude", policy, NOW + timedelta(days=400)).taken
@@ -233,6 +241,7 @@ def test_f2_a_state_home_that_cannot_be_made_is_an_error_that_names_it(
         CallWindow(tmp_path).take("claude", rated(5), NOW)
 
 
+# L-23
 def test_l23_a_killed_process_leaves_no_lock_and_no_lost_count(tmp_path: Path) -> None:
     endless = TAKER[: TAKER.index("sys.stdin.read()")] + (
         'while True:\n    print(window.take("claude", policy, now).count, flush=True)\n'
@@ -267,6 +276,7 @@ class Fixed:
 OFFSETS = st.lists(st.integers(-7200, 7200).map(lambda s: NOW + s * SECOND), max_size=40)
 
 
+# L-21
 @given(OFFSETS, st.integers(1, 20))
 def test_l21_law_the_next_call_is_free_at_the_named_instant_and_not_before(
     launches: list[datetime], limit: int
@@ -281,11 +291,13 @@ def test_l21_law_the_next_call_is_free_at_the_named_instant_and_not_before(
         assert window(known, free_at - timedelta(microseconds=1), limit)[1] is not None
 
 
+# L-23
 @given(OFFSETS)
 def test_l23_law_a_limit_of_zero_never_waits(launches: list[datetime]) -> None:
     assert window(launches, NOW, 0)[1] is None
 
 
+# L-21
 @given(st.integers(-9000, 9000))
 def test_l21_law_a_sleep_is_never_negative_nor_longer_than_five_minutes(seconds: int) -> None:
     slept = next_sleep(NOW + seconds * SECOND, NOW)

@@ -32,6 +32,7 @@ def plan_with(folder: Path, raw: bytes, name: str = "PLAN.md") -> Path:
     return path
 
 
+# L-11
 def test_l11_a_plan_comes_with_its_tasks_and_digest(tmp_path: Path) -> None:
     read = read_plan(plan_with(tmp_path, PLAN))
 
@@ -56,6 +57,7 @@ def test_a_known_digest_leaves_the_plan_out_and_another_one_does_not(tmp_path: P
     assert ticked.plan.done == 2
 
 
+# L-32
 def test_l32_optional_sections_reach_the_parser(repo: Repo) -> None:
     path = plan_with(repo.root, b"- [x] a\n\n## Later\n\n- [ ] b\n")
     plan = read_plan(path, optional_sections=["later"]).plan

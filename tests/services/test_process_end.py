@@ -161,6 +161,7 @@ def test_a3_a_stop_ends_the_agent_at_once(box: Supervised) -> None:
     assert time.monotonic() - start < 30
 
 
+# K-14
 def test_k14_the_first_signal_may_be_an_interrupt(box: Supervised, script: Script) -> None:
     program = """
     import pathlib, time
@@ -175,6 +176,7 @@ def test_k14_the_first_signal_may_be_an_interrupt(box: Supervised, script: Scrip
     assert (left.ended_by, left.exit_code) == (EndedBy.STOP, 9)
 
 
+# K-14
 def test_k14_a_stopped_agent_is_ended_too(box: Supervised) -> None:
     stop = stop_when((box.folder / "up").exists)
     left = box.run(["sh", "-c", "touch up; kill -STOP $$"], tick=stop, grace=60.0)

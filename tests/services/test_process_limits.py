@@ -48,6 +48,7 @@ def test_a16_a_child_that_works_in_silence_is_not_idle(box: Supervised, script: 
     assert box.run(script(program), idle=1.0).ended_by is EndedBy.EXIT
 
 
+# K-1
 def test_k1_the_hard_limit_ends_an_agent_that_talks(box: Supervised) -> None:
     left = box.run(["sh", "-c", "while echo x; do sleep 0.05; done"], hard=0.5)
     assert left.ended_by is EndedBy.HARD

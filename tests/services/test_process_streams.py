@@ -152,6 +152,7 @@ def test_a19_an_output_file_deleted_on_the_way_comes_back_whole_while_it_runs(
     assert box.out == b"one\ntwo\n"
 
 
+# K-14
 def test_k14_a_full_disk_ends_the_agent_before_it_is_told(box: Supervised) -> None:
     start = time.monotonic()
     with pytest.raises(StorageError) as caught:
@@ -161,6 +162,7 @@ def test_k14_a_full_disk_ends_the_agent_before_it_is_told(box: Supervised) -> No
     assert not box.left()
 
 
+# K-14
 def test_k14_a_file_that_cannot_be_made_is_told_before_any_start(box: Supervised) -> None:
     (box.folder / "file").touch()
     with pytest.raises(StorageError):

@@ -38,16 +38,19 @@ def test_a_prompt_that_tells_how_to_claim_goes_out_as_it_is(tmp_path: Path) -> N
     assert prompt(tmp_path, text).compose(()) == text
 
 
+# L-30
 def test_l30_how_to_claim_is_told_when_the_prompt_does_not(tmp_path: Path) -> None:
     composed = prompt(tmp_path, "Build it.\n").compose(())
     assert composed.endswith("\n\nBuild it.\n")
     assert "`IMPLEMENTATION_COMPLETE`" in composed
 
 
+# L-30
 def test_l30_part_of_a_longer_word_names_no_marker(tmp_path: Path) -> None:
     assert "`DONE`" in prompt(tmp_path, "UNDONE_WORK\n", ("DONE",)).compose(())
 
 
+# L-30
 def test_l30_a_block_that_tells_it_is_enough(tmp_path: Path) -> None:
     composed = prompt(tmp_path, "Build it.\n").compose(
         (Note(name="all_done", values={"marker": "RALPH_COMPLETE"}),)
@@ -56,12 +59,14 @@ def test_l30_a_block_that_tells_it_is_enough(tmp_path: Path) -> None:
     assert "IMPLEMENTATION_COMPLETE" not in composed
 
 
+# L-30
 def test_l30_a_marker_in_the_output_of_a_check_tells_nobody_how_to_claim(tmp_path: Path) -> None:
     critique = Note(name="critique", values={"output": "looked for RALPH_COMPLETE"})
     composed = prompt(tmp_path, "Build it.\n").compose((critique,))
     assert "`IMPLEMENTATION_COMPLETE`" in composed
 
 
+#
 def test_x1_blocks_come_in_order_then_how_to_claim_then_the_prompt(tmp_path: Path) -> None:
     notes = (
         Note(name="resume", values={"reason": "RSN-1"}),

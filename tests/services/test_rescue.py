@@ -35,6 +35,7 @@ def back(repo: Repo, iteration: int, *paths: str) -> Path:
     return to
 
 
+# L-33
 def test_l33_files_that_a_later_iteration_deleted_come_back(repo: Repo) -> None:
     repo.write("src/new.py", "work of a night\n")
     repo.write("app.py", "edited, not committed\n")
@@ -57,6 +58,7 @@ def test_l33_files_that_a_later_iteration_deleted_come_back(repo: Repo) -> None:
     assert listing(repo.root) == before
 
 
+# L-33
 def test_l33_the_start_is_iteration_0(repo: Repo) -> None:
     repo.write("draft.txt", "the person's\n")
     kept(repo.root, 0)
@@ -65,6 +67,7 @@ def test_l33_the_start_is_iteration_0(repo: Repo) -> None:
     assert (back(repo, 0) / "draft.txt").read_text() == "the person's\n"
 
 
+# L-33
 def test_l33_only_the_named_files_and_folders_come_back(repo: Repo) -> None:
     for name in ("a/one", "a/two", "ab/three", "b/four", "[a]*"):
         repo.write(name, f"{name}\n")
@@ -73,6 +76,7 @@ def test_l33_only_the_named_files_and_folders_come_back(repo: Repo) -> None:
     assert sorted(listing(to)) == ["[a]*", "a/one", "a/two", "b/four"]
 
 
+# L-33
 def test_l33_nothing_that_exists_is_written_over(repo: Repo, tmp_path: Path) -> None:
     kept(repo.root, 1)
     full = tmp_path / "full"
@@ -97,6 +101,7 @@ def test_l33_nothing_that_exists_is_written_over(repo: Repo, tmp_path: Path) -> 
     assert listing(tmp_path) == before
 
 
+# L-33
 def test_l33_an_empty_folder_and_folders_that_are_not_there_are_taken(repo: Repo) -> None:
     kept(repo.root, 1)
     empty = repo.root.parent / "empty"
@@ -107,6 +112,7 @@ def test_l33_an_empty_folder_and_folders_that_are_not_there_are_taken(repo: Repo
     assert (deep / "app.py").read_text() == "print('hello')\n"
 
 
+# L-33
 @pytest.mark.parametrize(
     ("path", "said"),
     [
@@ -128,6 +134,7 @@ def test_l33_a_path_outside_or_not_there_is_refused_and_nothing_written(
     assert not (repo.root.parent / "back").exists()
 
 
+# L-33
 def test_l33_a_snapshot_that_is_not_kept_is_refused_with_what_is(repo: Repo) -> None:
     kept(repo.root, 0, 3, 4)
     with pytest.raises(RalphError) as refused:
@@ -150,6 +157,7 @@ def test_d8_odd_names_come_back(repo: Repo) -> None:
     assert all((to / name).read_text() == f"{name!a}\n" for name in names)
 
 
+# L-33
 def test_l33_modes_and_links_come_back_and_no_link_is_followed(repo: Repo) -> None:
     repo.write("run.sh", "#!/bin/sh\n").chmod(0o755)
     (repo.root / "link").symlink_to("/etc/passwd")
@@ -162,6 +170,7 @@ def test_l33_modes_and_links_come_back_and_no_link_is_followed(repo: Repo) -> No
     assert str((to / "folder").readlink()) == ".."
 
 
+# L-33
 def test_l33_a_folder_without_a_repository_is_rescued_too(tmp_path: Path) -> None:
     folder = Repo(tmp_path / "plain")
     folder.write("notes/a.txt", "one\n")
@@ -172,6 +181,7 @@ def test_l33_a_folder_without_a_repository_is_rescued_too(tmp_path: Path) -> Non
     assert list(folder.root.iterdir()) == []
 
 
+# L-33
 def test_l33_files_of_a_nested_repository_and_of_a_sparse_tree_come_back(repo: Repo) -> None:
     repo.write("in/a", "1\n")
     repo.write("out/b", "1\n")
@@ -191,6 +201,7 @@ def test_l33_files_of_a_nested_repository_and_of_a_sparse_tree_come_back(repo: R
     assert (to / "out/b").read_text() == "made again\n"
 
 
+# L-33
 def test_l33_filters_do_not_run_on_the_way_back(repo: Repo) -> None:
     mark = repo.root.parent / "ran"
     repo.write(".gitattributes", "*.bin filter=lfs\n*.x filter=evil\n")
@@ -205,6 +216,7 @@ def test_l33_filters_do_not_run_on_the_way_back(repo: Repo) -> None:
     assert not mark.exists()
 
 
+# L-33
 def test_l33_a_file_that_was_only_watched_is_named_not_passed_over(repo: Repo) -> None:
     with repo.write("video.bin", "").open("wb") as file:
         file.truncate(capped.MAX_FILE + 1)
@@ -218,6 +230,7 @@ def test_l33_a_file_that_was_only_watched_is_named_not_passed_over(repo: Repo) -
     assert not (repo.root.parent / "other").exists()
 
 
+# L-33
 def test_l33_the_repository_is_gone_and_what_was_never_committed_comes_back(repo: Repo) -> None:
     repo.write("notes/draft.txt", "never committed\n")
     kept(repo.root, 1)
@@ -226,6 +239,7 @@ def test_l33_the_repository_is_gone_and_what_was_never_committed_comes_back(repo
     assert (back(repo, 1, "notes") / "notes/draft.txt").read_text() == "never committed\n"
 
 
+# L-33
 def test_l33_a_lost_object_is_told_and_the_rest_is_written(repo: Repo) -> None:
     repo.write("draft.txt", "never committed\n")
     kept(repo.root, 1)
@@ -236,6 +250,7 @@ def test_l33_a_lost_object_is_told_and_the_rest_is_written(repo: Repo) -> None:
     assert (repo.root.parent / "back/draft.txt").read_text() == "never committed\n"
 
 
+# L-33
 def test_l33_a_damaged_snapshot_is_one_error_with_a_hint(repo: Repo) -> None:
     kept(repo.root, 1)
     store, _ = rescue.find(repo.root, RUN, 1)
@@ -245,6 +260,7 @@ def test_l33_a_damaged_snapshot_is_one_error_with_a_hint(repo: Repo) -> None:
         assert "last 50" in told.value.hint
 
 
+# L-33
 def test_l33_staged_work_comes_back_after_a_hard_reset_and_a_gc(repo: Repo) -> None:
     repo.write("draft.txt", "staged, never committed\n")
     repo.git("add", "draft.txt")

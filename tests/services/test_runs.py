@@ -63,6 +63,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id_if_that_is_clear(tmp_path: Pa
         runs.find(tmp_path, "../runs/20260302-bb")
 
 
+# T-6
 def test_t6_the_newest_run_of_a_work_is_found(tmp_path: Path) -> None:
     for run_id, work in (("1", "a.1"), ("2", "a.1"), ("3", "b.1")):
         written(folder(tmp_path, run_id), [started(run_id, work_id=work)])
@@ -86,6 +87,7 @@ def test_c1_the_work_is_named_by_root_prompt_and_plan_however_they_are_spelled(
     assert "." not in base
 
 
+# T-2
 def test_t2_a_run_whose_supervisor_was_killed_is_closed_once_as_crashed(tmp_path: Path) -> None:
     path = folder(tmp_path, "20260301-aa")
     with writer(path, 3) as supervisor:
@@ -107,6 +109,7 @@ def test_t2_a_run_whose_supervisor_was_killed_is_closed_once_as_crashed(tmp_path
     assert not (path / RESERVE).exists()
 
 
+#
 def test_x5_the_iteration_in_flight_is_named_as_interrupted(tmp_path: Path) -> None:
     path = written(folder(tmp_path, "a"), [started("a"), attempt(7)])
     (closed,) = runs.close_crashed(tmp_path, LATER)
@@ -119,6 +122,7 @@ def test_x5_the_iteration_in_flight_is_named_as_interrupted(tmp_path: Path) -> N
     assert runs.RunFolder(path).ended() == closed
 
 
+# T-2
 def test_t2_a_torn_last_line_is_cut_before_the_run_is_closed(tmp_path: Path) -> None:
     path = written(folder(tmp_path, "a"), [started("a"), attempt(1)])
     with (path / JOURNAL).open("ab") as file:
@@ -128,6 +132,7 @@ def test_t2_a_torn_last_line_is_cut_before_the_run_is_closed(tmp_path: Path) -> 
     assert closed.seq == 3
 
 
+# T-2
 def test_t2_a_run_of_another_host_is_left_alone_and_its_host_is_known(tmp_path: Path) -> None:
     path = written(folder(tmp_path, "a"), [started("a", host="far-away"), attempt(1)])
     before = (path / JOURNAL).read_bytes()
@@ -136,6 +141,7 @@ def test_t2_a_run_of_another_host_is_left_alone_and_its_host_is_known(tmp_path: 
     assert runs.RunFolder(path).elsewhere() == "far-away"
 
 
+#
 def test_x5_a_damaged_journal_is_left_alone_and_the_others_are_closed(tmp_path: Path) -> None:
     path = written(folder(tmp_path, "b"), [started("b"), noted(), noted()])
     raw = (path / JOURNAL).read_bytes().split(b"\n")
@@ -147,6 +153,7 @@ def test_x5_a_damaged_journal_is_left_alone_and_the_others_are_closed(tmp_path: 
     assert (path / JOURNAL).read_bytes() == damaged
 
 
+#
 def test_x5_a_damaged_opening_hides_no_other_run_and_is_told_of_when_asked_for(
     tmp_path: Path,
 ) -> None:
@@ -158,6 +165,7 @@ def test_x5_a_damaged_opening_hides_no_other_run_and_is_told_of_when_asked_for(
         runs.find(tmp_path, None).started()
 
 
+# T-4
 def test_t4_a_terminal_copy_that_was_never_written_is_made_up_for(tmp_path: Path) -> None:
     path = written(folder(tmp_path, "a"), [started("a"), ended("a")])
     copy = (path / TERMINAL).read_bytes()

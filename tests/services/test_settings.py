@@ -101,6 +101,7 @@ def test_layers_mix_key_by_key(tmp_path: Path) -> None:
     assert (stall.no_progress, stall.same_error, stall.failing_streak) == (7, 9, 15)
 
 
+# L-29
 def test_l29_an_explicit_key_below_wins_over_a_preset_chosen_above(tmp_path: Path) -> None:
     user("[stall]\nsame_error = 4\n")
     loaded = load(tmp_path, flags={"preset": "cautious"})
@@ -109,6 +110,7 @@ def test_l29_an_explicit_key_below_wins_over_a_preset_chosen_above(tmp_path: Pat
     assert loaded.sources["max"] == "preset cautious"
 
 
+# L-4
 def test_l4_a_flag_that_was_not_given_hides_nothing(tmp_path: Path) -> None:
     project(tmp_path, "max = 4\n")
     assert load(tmp_path, flags={"max": None}).policy.max == 4

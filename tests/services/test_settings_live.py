@@ -199,6 +199,7 @@ def test_f11_a_loosening_behind_an_invalid_state_is_held_all_the_same(run: Run) 
     assert run.beat("[stall]\nno_progress = 30\n").held == {"stall.no_progress": [3, 30]}
 
 
+# L-4
 def test_l4_flags_stay_above_the_file(tmp_path: Path) -> None:
     run = Run(tmp_path, {"stall.no_progress": 7})
     assert run.beat("[stall]\nno_progress = 4\n") == NO_NEWS

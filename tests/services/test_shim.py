@@ -136,6 +136,7 @@ def test_a8_without_a_subreaper_a_left_child_of_the_group_is_ended(
     assert not alive(guard.pids()[0])
 
 
+# K-14
 def test_k14_signals_to_the_guard_itself_do_nothing(tmp_path: Path, guards: list[Guard]) -> None:
     guards.append(guard := Guard(tmp_path, ["sh", "-c", "read x; exit 3"], mode="reaper"))
     assert guard.record()["pid"] > 0

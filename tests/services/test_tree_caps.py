@@ -91,6 +91,7 @@ def test_too_many_new_files_are_watched_and_stay_watched(
     assert tree.changed(after, seen(tree)) == (("many/f28",), ())
 
 
+# L-14
 def test_l14_above_the_size_cap_there_is_no_check_and_it_is_said(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

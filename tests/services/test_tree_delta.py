@@ -101,6 +101,7 @@ def test_c4_the_same_change_has_the_same_hash(repo: Repo) -> None:
     assert tree.delta(first, second).hash != tree.delta(second, third).hash
 
 
+# L-14
 def test_l14_what_does_not_count_is_not_in_the_difference(repo: Repo) -> None:
     tree = watch(repo.root)
     before = seen(tree)
@@ -126,6 +127,7 @@ def test_c4_at_most_200_paths_of_many_files(repo: Repo) -> None:
     assert list(delta.paths) == sorted(delta.paths)
 
 
+# M-2, T-15
 def test_m2_t15_changed_tells_existing_files_from_new_ones(repo: Repo) -> None:
     repo.write("PLAN.md", "- [ ] a\n")
     repo.write("gone.py", "1\n")
@@ -144,6 +146,7 @@ def test_m2_t15_changed_tells_existing_files_from_new_ones(repo: Repo) -> None:
     assert new == ("left/over.py",)
 
 
+# M-2
 def test_m2_a_rename_is_a_deletion_and_a_new_file(repo: Repo) -> None:
     tree = watch(repo.root)
     before = seen(tree)

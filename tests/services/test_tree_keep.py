@@ -47,6 +47,7 @@ def numbered(repo: Repo, tree: WorkTree, run: str, numbers: range) -> list[Tree]
     return taken
 
 
+# L-33
 def test_l33_the_start_and_the_last_50_are_kept(repo: Repo) -> None:
     tree = watch(repo.root)
     taken = numbered(repo, tree, "run", range(58))
@@ -65,6 +66,7 @@ def test_l33_the_start_and_the_last_50_are_kept(repo: Repo) -> None:
         rescue.restore(tree.folder, taken[7], ["work.txt"], repo.root.parent / "back7")
 
 
+# L-33
 def test_l33_what_is_not_kept_any_more_takes_no_room(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +79,7 @@ def test_l33_what_is_not_kept_any_more_takes_no_room(
     assert seen(tree) == seen(tree)
 
 
+# L-33
 def test_l33_a_sweep_spares_what_was_seen_a_moment_ago(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +94,7 @@ def test_l33_a_sweep_spares_what_was_seen_a_moment_ago(
     assert (to / "work.txt").read_text() == "not kept yet\n"
 
 
+# L-33
 def test_l33_snapshots_go_on_after_a_sweep_and_see_old_content_again(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +110,7 @@ def test_l33_snapshots_go_on_after_a_sweep_and_see_old_content_again(
     assert (repo.root.parent / "back/work.txt").read_text() == "run 1\n"
 
 
+# L-33
 def test_l33_each_run_keeps_its_own(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "KEEP", 2)
     tree = watch(repo.root)
@@ -126,6 +131,7 @@ def test_l33_each_run_keeps_its_own(repo: Repo, monkeypatch: pytest.MonkeyPatch)
     seen(tree)
 
 
+# L-33
 def test_l33_kept_twice_the_last_one_counts(repo: Repo) -> None:
     tree = watch(repo.root)
     first = seen(tree)
@@ -136,6 +142,7 @@ def test_l33_kept_twice_the_last_one_counts(repo: Repo) -> None:
     assert snapshots.kept(tree.folder, "run") == {1: second.full}
 
 
+# L-33
 def test_l33_the_events_of_a_run_keep_its_snapshots(repo: Repo) -> None:
     tree = watch(repo.root)
     start = seen(tree)

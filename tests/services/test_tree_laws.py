@@ -52,6 +52,7 @@ def content(root: Path) -> dict[str, tuple[bytes, bool]]:
     }
 
 
+# L-14
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

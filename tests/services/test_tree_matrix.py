@@ -233,6 +233,7 @@ ROWS = [
 ]
 
 
+# L-14
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_l14_a_change_of_content_is_seen_and_nothing_else(repo: Repo, row: Row) -> None:
     row.setup(repo)
@@ -251,6 +252,7 @@ def test_l14_a_change_of_content_is_seen_and_nothing_else(repo: Repo, row: Row) 
         assert delta.hash
 
 
+# L-14
 def test_l14_going_back_gives_the_old_id(repo: Repo) -> None:
     tree = watch(repo.root)
     before = seen(tree)
@@ -276,6 +278,7 @@ def test_d5_head_and_branch_are_told_beside_the_content(repo: Repo) -> None:
     assert first.head != oid
 
 
+# L-14
 def test_l14_no_repository_has_the_same_eyes(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()

@@ -239,6 +239,7 @@ def test_10_1_prepare_is_harmless_where_it_cannot_write(tmp_path: Path, repo: Re
     prepare(repo.root)
 
 
+# L-33
 def test_l33_dirty_is_what_git_lists(repo: Repo, tmp_path: Path) -> None:
     assert not watch(repo.root).dirty()
     repo.write("new.txt", "1\n")

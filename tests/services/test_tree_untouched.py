@@ -282,6 +282,7 @@ def test_d9_the_persons_own_git_settings_do_not_run_programs(repo: Repo, own_wor
     assert not mark.exists()
 
 
+# L-14
 def test_l14_ignore_files_of_the_person_and_of_the_repository_hold(
     repo: Repo, own_world: Path
 ) -> None:

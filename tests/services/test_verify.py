@@ -49,6 +49,7 @@ def room(repo: Repo, tmp_path: Path) -> Iterator[Room]:
     made.tree.close()
 
 
+# M-2
 def test_m2_exit_zero_passes_and_is_run_once(room: Room) -> None:
     result = room.one("echo ran >> ../count; echo fine")
     assert (result.passed, result.exit_code, result.reran, result.detail) == (True, 0, False, "")
@@ -56,6 +57,7 @@ def test_m2_exit_zero_passes_and_is_run_once(room: Room) -> None:
     assert (room.root.parent / "count").read_text() == "ran\n"
 
 
+# M-2
 def test_m2_a_failure_is_run_once_more_before_it_counts(room: Room) -> None:
     result = room.one("echo ran >> ../count; echo bad >&2; exit 3")
     assert (result.passed, result.exit_code, result.reran) == (False, 3, True)
@@ -63,16 +65,19 @@ def test_m2_a_failure_is_run_once_more_before_it_counts(room: Room) -> None:
     assert (room.root.parent / "count").read_text() == "ran\nran\n"
 
 
+# M-2
 def test_m2_a_flaky_command_passes_at_the_second_run(room: Room) -> None:
     result = room.one("test -e ../second || { touch ../second; exit 1; }")
     assert (result.passed, result.reran) == (True, True)
 
 
+# M-2
 def test_m2_the_command_gets_a_shell_in_the_repository_and_no_input(room: Room) -> None:
     result = room.one('cat; pwd; [ -t 0 ] || echo "$RALPH_RUN_ID" | tr a-z A-Z')
     assert result.output.splitlines() == [str(room.root), RUN.upper()]
 
 
+# T-17
 def test_t17_a_timeout_is_no_verdict_and_is_tried_twice(room: Room) -> None:
     result = room.one("echo ran >> ../count; sleep 300 & wait", timeout=0.6)
     assert (result.passed, result.exit_code, result.reran) == (None, None, True)
@@ -81,6 +86,7 @@ def test_t17_a_timeout_is_no_verdict_and_is_tried_twice(room: Room) -> None:
     assert marked(RUN) == []
 
 
+# T-17
 @pytest.mark.parametrize(("command", "code"), [("no-such-judge --all", 127), ("./app.py", 126)])
 def test_t17_a_command_that_cannot_start_is_no_verdict(room: Room, command: str, code: int) -> None:
     result = room.one(command)
@@ -89,6 +95,7 @@ def test_t17_a_command_that_cannot_start_is_no_verdict(room: Room, command: str,
     assert command.split()[0] in result.output
 
 
+# T-17
 def test_t17_a_missing_folder_is_no_verdict_and_no_crash(tmp_path: Path) -> None:
     room = VerifyRoom(
         tmp_path / "gone", run_id=RUN, snapshot=lambda: None, changed=lambda *_: ((), ())
@@ -98,6 +105,7 @@ def test_t17_a_missing_folder_is_no_verdict_and_no_crash(tmp_path: Path) -> None
     assert result.detail.startswith("verify could not start: ")
 
 
+# T-15
 def test_t15_a_judge_that_changes_or_deletes_a_file_is_void(room: Room, repo: Repo) -> None:
     repo.write("old.py", "x\n")
     repo.commit()
@@ -109,11 +117,13 @@ def test_t15_a_judge_that_changes_or_deletes_a_file_is_void(room: Room, repo: Re
     assert (room.root.parent / "count").read_text() == "ran\n"
 
 
+# T-15
 def test_t15_a_change_to_work_that_is_not_committed_drafts_too(room: Room, repo: Repo) -> None:
     repo.write("new.py", "x\n")
     assert room.one("echo more >> new.py").drafted == ("new.py",)
 
 
+# M-2
 @pytest.mark.parametrize("path", ["poetry.lock", "web/package-lock.json", "out/seen/report.xml"])
 def test_m2_lock_files_and_what_it_may_write_are_no_draft(
     room: Room, repo: Repo, path: str
@@ -124,6 +134,7 @@ def test_m2_lock_files_and_what_it_may_write_are_no_draft(
     assert (result.passed, result.drafted) == (True, ())
 
 
+# M-2
 def test_m2_new_files_are_leftovers_of_both_runs_and_no_draft(room: Room) -> None:
     result = room.one("touch left.$$; exit 1")
     assert (result.passed, result.drafted, result.reran) == (False, (), True)
@@ -131,6 +142,7 @@ def test_m2_new_files_are_leftovers_of_both_runs_and_no_draft(room: Room) -> Non
     assert len(result.leftovers) == 2
 
 
+# M-2
 def test_m2_ignored_files_are_neither(room: Room, repo: Repo) -> None:
     repo.write(".gitignore", "cache/\n")
     repo.write("cache/a", "x")
@@ -139,6 +151,7 @@ def test_m2_ignored_files_are_neither(room: Room, repo: Repo) -> None:
     assert (result.passed, result.drafted, result.leftovers) == (True, (), ())
 
 
+# M-2
 def test_m2_the_output_is_the_last_4_kib_as_a_person_sees_it(room: Room) -> None:
     program = "seq 1 20000; printf '\\033[31mred\\033[0m \\303\\244\\377\\n' >&2"
     result = room.one(program)
@@ -148,6 +161,7 @@ def test_m2_the_output_is_the_last_4_kib_as_a_person_sees_it(room: Room) -> None
     assert "\x1b" not in result.output
 
 
+# M-2
 def test_m2_a_flood_of_output_is_kept_nowhere(room: Room) -> None:
     result = room.one("yes | head -c 60000000; echo end")
     assert result.passed
@@ -159,6 +173,7 @@ def test_a8_nothing_of_a_command_runs_on(room: Room) -> None:
     assert marked(RUN) == []
 
 
+# T-17
 def test_t17_a_stop_ends_the_command_in_hand_and_those_behind_it(room: Room) -> None:
     asked = []
 
@@ -180,6 +195,7 @@ def test_a24_a_command_that_dies_of_a_signal_failed(room: Room) -> None:
     assert (result.passed, result.exit_code, result.detail) == (False, None, "died by signal 11")
 
 
+# L-14
 def test_l14_without_a_tree_nothing_can_draft(tmp_path: Path) -> None:
     room = VerifyRoom(tmp_path, run_id=RUN, snapshot=lambda: None, changed=lambda *_: ((), ()))
     (result,) = room.run(["touch new"], Policy(), tick=lambda: False)

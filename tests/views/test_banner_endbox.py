@@ -14,6 +14,7 @@ from ralph.views.texts import ascii_only
 from tests.views.story import START, ended, started
 
 
+# L-34
 def test_l34_the_banner_says_what_runs_what_ends_it_and_where_the_log_is() -> None:
     text = "\n".join(banner(started(model="opus")))
     for words in (
@@ -32,6 +33,7 @@ def test_l34_the_banner_says_what_runs_what_ends_it_and_where_the_log_is() -> No
         assert words in text, words
 
 
+# L-34
 @pytest.mark.parametrize("watched", Watched)
 def test_l34_the_longest_banner_has_eight_lines(watched: Watched) -> None:
     event = started(
@@ -49,12 +51,14 @@ def test_l34_the_longest_banner_has_eight_lines(watched: Watched) -> None:
     assert all(len(line) < 260 for line in lines)
 
 
+# L-33
 def test_l33_a_dirty_tree_names_the_rescue_command() -> None:
     lines = banner(started(dirty=True))
     assert any("ralph rescue 20261130-120000-a1b2 --to DIR" in line for line in lines)
     assert not any("rescue" in line for line in banner(started()))
 
 
+# L-2
 def test_l2_no_cap_is_louder_when_nobody_watches() -> None:
     uncapped = started(cap=None, max=None)
     assert "attended use" in banner(uncapped)[-1]
@@ -63,6 +67,7 @@ def test_l2_no_cap_is_louder_when_nobody_watches() -> None:
     assert not any("--max" in line for line in banner(started(), Watched.NO))
 
 
+# L-4
 def test_l4_the_banner_shows_what_was_carried_over() -> None:
     event = started(
         parent_run_id="r0",
@@ -74,12 +79,14 @@ def test_l4_the_banner_shows_what_was_carried_over() -> None:
     assert "carried over: agent claude, max 20" in line
 
 
+# L-34
 def test_l34_the_earlier_of_deadline_and_duration_is_named() -> None:
     event = started(deadline=START + timedelta(hours=8), sections={"budget": {"duration": 3600.0}})
     until = (START + timedelta(hours=1)).astimezone()
     assert f"no launch after {until:%H:%M}" in "\n".join(banner(event))
 
 
+# L-24
 def test_l24_an_escalation_is_the_trip_box_in_fixed_order_and_wording() -> None:
     lines = endbox(ended())
     assert lines[:9] == [
@@ -96,6 +103,7 @@ def test_l24_an_escalation_is_the_trip_box_in_fixed_order_and_wording() -> None:
     assert [line[3:5] for line in lines[-5:]] == ["1.", "2.", "3.", "4.", "5."]
 
 
+# L-24
 @pytest.mark.parametrize("ending", [follow_up("iteration_cap"), fallback("preflight_failed")])
 def test_l24_the_other_stops_say_the_same_under_another_heading(ending: Ending) -> None:
     lines, trip = endbox(ended(ending)), endbox(ended())
@@ -107,6 +115,7 @@ def test_l24_the_other_stops_say_the_same_under_another_heading(ending: Ending) 
     assert lines[-5:] == trip[-5:]
 
 
+# L-24
 def test_l24_resolved_is_confirmed_with_its_totals() -> None:
     lines = endbox(ended(resolved("completed")))
     assert lines[0] == "✓ Confirmed complete (2+ signals)"
@@ -117,10 +126,12 @@ def test_l24_resolved_is_confirmed_with_its_totals() -> None:
     assert "CIRCUIT" not in text
 
 
+# L-24
 def test_l24_without_a_cap_only_the_count() -> None:
     assert "   Iterations completed: 12" in endbox(ended(max=None))
 
 
+# T-3
 def test_t3_everything_a_person_needs_in_the_morning_is_listed() -> None:
     text = "\n".join(
         endbox(

@@ -85,6 +85,7 @@ def test_tasks_are_known_before_the_first_verdict_and_stay_when_the_plan_is_lost
     assert board.after(attempt(plan=longer)).counters.tasks_total == 1
 
 
+# L-26
 def test_l26_limits_come_from_the_policy_in_force() -> None:
     board = board_of(started(sections={"stall": {"no_progress": 7}}))
     assert board.policy.stall.no_progress == 7

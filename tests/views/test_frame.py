@@ -63,6 +63,7 @@ def picture(board: Board = RUNNING, **changes: Any) -> str:
     return "\n".join(text_of(frame(scene(board, **changes))))
 
 
+# L-26
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 12), (200, 50)])
 def test_l26_all_six_rows_in_order_at_every_usual_size(width: int, height: int) -> None:
     lines = drawn(frame(scene(width=width, height=height)), width, height)

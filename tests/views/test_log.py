@@ -69,6 +69,7 @@ def written(log: LogView, tmp_path: Path) -> Callable[[], list[str]]:
     return read
 
 
+# L-25
 def test_l25_the_wording_is_fixed(log: LogView, written: Callable[[], list[str]]) -> None:
     for event in (started(), attempt(7, task="AQU-103")):
         log.event(event)
@@ -87,6 +88,7 @@ def test_l25_the_wording_is_fixed(log: LogView, written: Callable[[], list[str]]
     assert "Breaker: healthy → steering (no progress in 2 iterations)" in lines
 
 
+# L-25
 def test_l25_every_kind_of_event_leaves_a_line(
     log: LogView, written: Callable[[], list[str]]
 ) -> None:
@@ -236,6 +238,7 @@ def test_f2_writing_goes_on_when_the_disk_has_room_again(tmp_path: Path, reports
     assert len(reports.lines) == 1
 
 
+# L-25
 def test_l25_names_are_local_time_and_never_taken_twice(tmp_path: Path) -> None:
     first = name_for(tmp_path, START)
     assert first.name == f"ralph_{START.astimezone():%Y%m%d_%H%M%S}.log"

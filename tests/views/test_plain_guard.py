@@ -52,6 +52,7 @@ def printed(*events: AnyEvent, look: Looks = BARE) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+# L-26
 def test_l26_one_line_an_iteration_and_lines_for_waits_levels_and_the_end() -> None:
     lines = printed(*STORY, ended())
     assert len(lines) == 5
@@ -65,6 +66,7 @@ def test_l26_one_line_an_iteration_and_lines_for_waits_levels_and_the_end() -> N
     assert lines[4] == ("Run ended: ESCALATED_TO_HUMAN / no_progress: No progress for 3 iterations")
 
 
+# L-22
 def test_l22_a_nearly_full_window_is_warned_of() -> None:
     assert printed(started(), attempt(calls=89)) == []
     assert printed(started(), attempt(calls=90)) == [

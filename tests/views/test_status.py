@@ -47,6 +47,7 @@ def test_everything_is_there_and_fits_json() -> None:
     assert {key: again[key] for key in wanted} == wanted
 
 
+# T-2
 def test_t2_a_run_without_a_supervisor_and_without_an_end_is_crashed() -> None:
     facts = status(started(), [attempt()], live=False, now=NOW + timedelta(days=3))
     assert facts["state"] == "crashed"
