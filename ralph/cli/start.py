@@ -26,6 +26,7 @@ from ralph.loop.world import World
 from ralph.services import agent_room, runs, tree
 from ralph.services.clock import SystemClock
 from ralph.services.inbox import Inbox
+from ralph.services.init import untouched
 from ralph.services.iterations import IterationFolders
 from ralph.services.journal import Journal
 from ralph.services.ledger import CallWindow
@@ -221,6 +222,8 @@ def finish(loop: Loop, grounds: Grounds, ask: Ask) -> RunEnded:
     try:
         for note in grounds.loaded.notes:
             loop.note(note)
+        if untouched(grounds.prompt):
+            loop.note(f"{grounds.prompt.name} is as `ralph init` wrote it", warning=True)
         if ask.forget_reset:
             loop.world.calls.forget_reset(loop.state.started.agent)
         missing = agent_room.preflight(

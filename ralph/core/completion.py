@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ralph.core.facts import Claim, ClaimKind
 from ralph.core.failure import asks
@@ -19,6 +19,8 @@ _LIST = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s+")
 _TAG = re.compile(r"<([A-Za-z][\w.-]*)>(.*)</\1>")
 _WRAPPED = frozenset("*_`")
 _CLOSING = frozenset(".!…。！")
+_DENIALS = frozenset("❌❎🚫⛔✖✗✘👎🛑🚧⏳⌛🔜⚠")  # what takes a claim back
+_DENYING_TAGS = frozenset({"not", "no", "never"})
 _EMOJI = frozenset({"So", "Sk", "Mn", "Cf"})
 
 
@@ -49,15 +51,26 @@ def without_echo(text: str, prompt: str) -> str:
     size = min(ECHO_LINES, len(asked))
     if not size:
         return text
-    known = {tuple(asked[at : at + size]) for at in range(len(asked) - size + 1)}
     lines = text.splitlines(keepends=True)
     full = [number for number, line in enumerate(lines) if line.strip()]
     said = [lines[number].strip() for number in full]
     echoed: set[int] = set()
-    for at in range(len(said) - size + 1):
-        if tuple(said[at : at + size]) in known:
-            echoed.update(full[at : at + size])
+    blocks = _windows(said, size)
+    known = blocks.keys() & _windows(asked, size, blocks).keys()
+    for at in (start for block in known for start in blocks[block]):
+        echoed.update(full[at : at + size])
     return "".join(line for number, line in enumerate(lines) if number not in echoed)
+
+
+def _windows(
+    lines: list[str], size: int, among: Mapping[tuple[str, ...], object] | None = None
+) -> dict[tuple[str, ...], list[int]]:
+    """Where each block of ``size`` lines begins; with ``among`` only those that are in it."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for at, block in enumerate(zip(*(lines[start:] for start in range(size)), strict=False)):
+        if among is None or block in among:
+            found.setdefault(block, []).append(at)
+    return found
 
 
 def last_question(final_text: str) -> str:
@@ -100,13 +113,13 @@ def _alone(line: str, markers: Sequence[str]) -> str:
 def _peel(body: str) -> str:
     """``body`` without one layer of decoration; "" when there is none to take off."""
     if tagged := _TAG.fullmatch(body):
-        return tagged[2].strip()
+        return "" if tagged[1].lower() in _DENYING_TAGS else tagged[2].strip()
     if body[0] == body[-1] and body[0] in _WRAPPED:
         return body[1:-1].strip()
     if body[-1] in _CLOSING or _is_emoji(body[-1]):
-        return body[:-1].strip()
+        return "" if body[-1] in _DENIALS else body[:-1].strip()
     if _is_emoji(body[0]):
-        return body[1:].strip()
+        return "" if body[0] in _DENIALS else body[1:].strip()
     listed = _LIST.match(body)
     return body[listed.end() :] if listed else ""
 

@@ -57,6 +57,14 @@ def write_templates(root: Path, *, force: bool, found: Found = NOTHING) -> Made:
     return Made(written, kept)
 
 
+def untouched(prompt: Path) -> bool:
+    """True while ``prompt`` says what the template says and nothing of this project."""
+    try:
+        return disk.contents(prompt) == asset(f"prompts/init/{PROMPT}").read_bytes()
+    except (OSError, ValueError):
+        return False
+
+
 def look_around(root: Path, which: Callable[[str], str | None] = shutil.which) -> Found:
     """The first known agent on PATH, and the command by which the project seems to be tested."""
     agent = next((name for name in AGENTS if which(name)), AGENTS[0])

@@ -53,11 +53,13 @@ def _run(started: RunStarted) -> str:
 
 
 def _agent(started: RunStarted, policy: Policy) -> str:
-    model = started.model or policy.agent.model or "its default model"
     argv = one_line(shlex.join(started.argv))
     command = argv if len(argv) <= LONGEST else f"{argv[: LONGEST - 3]}..."
-    autonomy = f"autonomy {policy.agent.autonomy}"
-    return f"{started.agent}, {model}, {autonomy}" + (f": {command}" if command else "")
+    parts = [started.agent]
+    if started.agent not in policy.agents:  # of a person's own command neither is known
+        parts.append(started.model or policy.agent.model or "its default model")
+        parts.append(f"autonomy {policy.agent.autonomy}")
+    return ", ".join(parts) + (f": {command}" if command else "")
 
 
 def _ends(started: RunStarted, policy: Policy) -> str:

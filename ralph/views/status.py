@@ -62,6 +62,7 @@ def status(
         "doing": board.doing.value,
         "wait": _wait(board),
         "stop_requested": board.stop.value if board.stop else None,
+        "pause_requested": board.pause_wanted,
         "held": board.held,
         "warning": board.warning or None,
         "tokens": board.usage.billed,
@@ -128,7 +129,7 @@ def run_line(facts: dict[str, Any]) -> str:
     outcome = facts["outcome"]
     how = f"{outcome['state']}/{outcome['reason']}" if outcome else facts["state"]
     return (
-        f"{facts['run_id']}  {how:<36}  {_of(facts['iteration'], facts['max']):>9}  "
+        f"{facts['run_id']}  {how:<46}  {_of(facts['iteration'], facts['max']):>9}  "
         f"{_tasks(facts['tasks']):>15}  {span(facts['seconds']):>11}  {facts['title']}"
     ).rstrip()
 
@@ -145,6 +146,7 @@ def _state_text(facts: dict[str, Any]) -> str:
         now = datetime.fromisoformat(facts["as_of"])
         return f"waiting ({wait['reason']}) until {local_time(until, now)}"
     stop = " - stop requested" if facts["stop_requested"] else ""
+    stop = stop or (" - pause requested" if facts["pause_requested"] else "")
     doing = f" ({facts['doing']})" if facts["doing"] != facts["state"] else ""
     return f"{facts['state']}{doing}{stop}"
 

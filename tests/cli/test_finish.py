@@ -58,7 +58,9 @@ class Broken:
 
 
 def closed(loop: Broken, root: Path) -> RunEnded:
-    grounds = SimpleNamespace(root=root, policy=AGENT, loaded=SimpleNamespace(notes=()))
+    grounds = SimpleNamespace(
+        root=root, policy=AGENT, loaded=SimpleNamespace(notes=()), prompt=root / "PROMPT.md"
+    )
     return finish(loop, grounds, Ask())  # type: ignore[arg-type]
 
 

@@ -320,3 +320,11 @@ def test_without_a_cap_it_is_said_that_somebody_should_watch(project: Project) -
     shell = "if grep -q '\\[ \\]' IMPLEMENTATION_PLAN.md; then tick; tick; echo x >> w; fi"
     ended = project.run(f"{shell}; echo; echo RALPH_COMPLETE")
     assert "NO ITERATION CAP" in ended.err
+
+
+def test_a_prompt_that_is_still_the_template_is_warned_of(project: Project) -> None:
+    (project.root / "PROMPT.md").unlink()
+    project.ralph("init")
+    assert "PROMPT.md is as `ralph init` wrote it" in project.run("echo x", "--max", "1").err
+    (project.root / "PROMPT.md").write_text("Build the ledger.\n")
+    assert "as `ralph init` wrote it" not in project.run("echo x", "--max", "1").err

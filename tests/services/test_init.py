@@ -15,7 +15,7 @@ from ralph.core.facts import PlanStatus
 from ralph.core.policy import Policy
 from ralph.errors import StorageError
 from ralph.services import settings
-from ralph.services.init import FILES, write_templates
+from ralph.services.init import FILES, untouched, write_templates
 from ralph.services.planfile import read_plan
 from ralph.services.prompts import PromptFile
 from tests.support.world import Repo
@@ -40,6 +40,15 @@ def test_l30_the_prompt_that_init_writes_tells_how_to_claim(repo: Repo) -> None:
     path = repo.root / "PROMPT.md"
     composed = PromptFile(path, Policy().completion.markers).compose(())
     assert composed == path.read_text()
+
+
+def test_a_prompt_that_nobody_has_filled_in_is_known(repo: Repo) -> None:
+    prompt = repo.root / "PROMPT.md"
+    assert not untouched(prompt)
+    write_templates(repo.root, force=False)
+    assert untouched(prompt)
+    prompt.write_text(prompt.read_text() + "\nThe project is a ledger in Go.\n")
+    assert not untouched(prompt)
 
 
 def test_nothing_that_is_there_is_overwritten(repo: Repo) -> None:

@@ -34,6 +34,14 @@ def test_l34_the_banner_says_what_runs_what_ends_it_and_where_the_log_is() -> No
 
 
 # L-34
+def test_l34_of_a_persons_own_command_nothing_is_claimed() -> None:
+    mine = {"agents": {"mine": {"command": ["./agent"]}}}
+    event = started(agent="mine", argv=("./agent", "--auto"), sections=mine)
+    (line,) = [line for line in banner(event) if "mine" in line]
+    assert line.split(":", 1)[1].strip() == "mine: ./agent --auto"
+
+
+# L-34
 @pytest.mark.parametrize("watched", Watched)
 def test_l34_the_longest_banner_has_eight_lines(watched: Watched) -> None:
     event = started(

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from ralph.core.events import Paused
+from ralph.core.events import Paused, Requested, RequestKind
 from ralph.core.outcome import resolved
 from ralph.views.status import run_line, status, status_text
 from tests.views.story import START, attempt, ended, judged, started, steering, waiting
@@ -61,6 +61,10 @@ def test_waiting_paused_and_ended_are_told_apart() -> None:
     assert facts["state"] == "waiting"
     assert "waiting (rate) until" in status_text(facts)
     assert status(started(), [*tail, Paused(at=NOW)], live=True, now=NOW)["state"] == "paused"
+    asked = Requested(request=RequestKind.PAUSE, by="command", at=NOW)
+    facts = status(started(), [attempt(), asked], live=True, now=NOW)
+    assert (facts["state"], facts["pause_requested"]) == ("running", True)
+    assert "pause requested" in status_text(facts)
     facts = status(started(), [*tail, ended()], live=False, now=NOW)
     assert facts["state"] == "ended"
     assert facts["outcome"] == {
