@@ -40,7 +40,7 @@ class Level(StrEnum):
 _ORDER = tuple(Level)
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", gc=False):
     """Base of every event: version, sequence number and UTC time."""
 
     at: datetime

@@ -12,7 +12,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Fact(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Base of every fact; values that equal their default are left out of the journal."""
 
 

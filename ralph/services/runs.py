@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ralph.core.events import AnyEvent, RunEnded, RunStarted
-from ralph.core.fold import fold
-from ralph.core.outcome import escalated
-from ralph.core.terminal import terminal_record
 from ralph.errors import JournalDamaged, NothingToDo, StorageError, TreeLocked, UsageError
 from ralph.services import disk, journal, lines, places
 from ralph.services.journal import Journal, RunIsOver
@@ -24,8 +20,7 @@ _LAST = 4096
 _NOT_FROM_HERE = (JournalDamaged, StorageError, TreeLocked, RunIsOver, ValidationError)
 
 
-@dataclass(frozen=True)
-class RunFolder:
+class RunFolder(Struct, frozen=True):
     """One run on disk; each method reads what is there at that moment.
 
     All raise JournalDamaged and StorageError as ``journal.read`` does.
@@ -168,6 +163,11 @@ def _close(run: RunFolder, now: datetime) -> RunEnded | None:
 
 
 def _crashed(events: list[AnyEvent], now: datetime) -> RunEnded:
+    # Few runs end so, and ``status`` is to be quick.
+    from ralph.core.fold import fold
+    from ralph.core.outcome import escalated
+    from ralph.core.terminal import terminal_record
+
     state, last = fold(events), events[-1]
     detail = f"the supervisor died without a word after {last.at:%Y-%m-%d %H:%M:%S} UTC"
     if state.flight is not None:

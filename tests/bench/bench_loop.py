@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -10,7 +9,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from tests.bench.table import Row
+from tests.bench.table import Row, installed
 
 ITERATIONS = 20
 SIZES = (10, 20_000)
@@ -60,7 +59,8 @@ def rows() -> list[Row]:
             folder = Path(name) / "repo"
             folder.mkdir()
             _repository(folder, files)
-            env = {**os.environ, "XDG_STATE_HOME": name, "PYTHONPATH": os.pathsep.join(sys.path)}
+            env = installed(Path(name))
+            _cost(_ralph(1), folder, env)
             costs = {}
             for what, argv in (("ralph", _ralph), ("bare", _bare)):
                 few = _cost(argv(2), folder, env)
