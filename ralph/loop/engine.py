@@ -31,6 +31,7 @@ from ralph.core.terminal import terminal_record
 from ralph.loop.world import World
 
 POLL = 0.2  # seconds between two looks at requests while nothing runs
+FRESH = 0.5  # seconds for which a look at the tree holds while nothing of ours runs
 
 
 class Loop:
@@ -40,6 +41,7 @@ class Loop:
         self.world = world
         self.state = state
         self._agent_ran = False
+        self._looked: tuple[float, Tree | None] | None = None
         self._accept = False
         self._slot = Slot(taken=True, count=0)
         self._restored = 0
@@ -89,7 +91,7 @@ class Loop:
         world = self.world
         text = world.prompts.compose(step.notes)
         plan = world.workspace.plan(self.state.plan_digest)
-        tree = world.workspace.snapshot() if step.attempt == 1 else self.state.before
+        tree = self._before() if step.attempt == 1 else self.state.before
         slot = world.calls.take(step.agent, self.state.policy, world.clock.now())
         if not slot.taken:
             return
@@ -127,6 +129,7 @@ class Loop:
         self._agent_ran = True
         plan_after = world.workspace.plan(self.state.plan_digest)
         tree_after = world.workspace.snapshot() or self._again()
+        self._looked = world.clock.monotonic(), tree_after
         before = self.state.before
         seen = observe.observe(
             self.state,
@@ -139,6 +142,13 @@ class Loop:
         )
         self._record(IterationObserved(at=world.clock.now(), seen=seen))
         self._settle(step.agent)
+
+    def _before(self) -> Tree | None:
+        """The tree as the agent finds it: the look of a moment ago, or a new one."""
+        looked, self._looked = self._looked, None
+        if looked is not None and self.world.clock.monotonic() - looked[0] < FRESH:
+            return looked[1]
+        return self.world.workspace.snapshot()
 
     def _again(self) -> Tree | None:
         """A second look at the tree: an agent's own git may have been in the way of the first."""
@@ -170,6 +180,7 @@ class Loop:
         }
 
     def _verify(self, commands: tuple[str, ...]) -> None:
+        self._looked = None
         results = self.world.verifier.run(commands, self.state.policy, tick=self._stop_wanted)
         iteration = self.state.pending.iteration if self.state.pending else 0
         self._record(Verified(at=self.world.clock.now(), iteration=iteration, results=results))
@@ -178,6 +189,7 @@ class Loop:
         verdict = judge.judge(self.state, self.world.clock.now())
         self._record(verdict)
         for task in verdict.counted:
+            self._looked = None
             facts = self._facts(verdict.iteration) | {"RALPH_TASK": task}
             problem = self.world.effects.task_done(self.state.policy, facts, self._stop_wanted)
             if problem:

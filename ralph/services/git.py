@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -132,6 +133,16 @@ _OPTIONS = ["--no-pager", *(w for key, value in _TAMED.items() for w in ("-c", f
 def installed() -> bool:
     """True when the git program is on PATH."""
     return shutil.which("git") is not None
+
+
+def at_once(*calls: Callable[[], bytes]) -> list[bytes]:
+    """What ``calls`` return; they run side by side.
+
+    Raises:
+        GitFailed: the first that one of them raises, when all are over.
+    """
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(lambda call: call(), calls))
 
 
 def lines(out: bytes) -> list[bytes]:

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from ralph.services.capped import Capped
-from ralph.services.git import GitFailed, joined, lines
+from ralph.services.git import GitFailed, at_once, joined, lines
 from ralph.services.nested import Nested, look_into
 from ralph.services.snapshots import Store
 
@@ -104,8 +104,9 @@ class PrivateIndex:
 
     def _listed(self) -> tuple[set[bytes], set[bytes]]:
         files = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
-        changed = set(lines(self._git.run(*files)))
-        new = set(lines(self._git.run("ls-files", "-o", "-z", "--exclude-standard")))
+        others = ("ls-files", "-o", "-z", "--exclude-standard")
+        out = at_once(lambda: self._git.run(*files), lambda: self._git.run(*others))
+        changed, new = (set(lines(part)) for part in out)
         if len(changed) + len(new) > self._max_listed:
             raise GitFailed(
                 f"more than {self._max_listed:,} changed or untracked files in {self._store.top}: "

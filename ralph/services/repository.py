@@ -49,8 +49,17 @@ class Repository:
         try:
             oid = (self.common / "refs" / "heads" / branch).read_text().strip()
         except (OSError, UnicodeDecodeError, ValueError):
-            oid = ""
+            oid = self._packed(branch)
         return (oid, branch) if _is_oid(oid) else self._asked()
+
+    def _packed(self, branch: str) -> str:
+        wanted = b" " + os.fsencode(f"refs/heads/{branch}")
+        try:
+            refs = (self.common / "packed-refs").read_bytes().splitlines()
+        except OSError:
+            return ""
+        found = (line for line in refs if line.endswith(wanted))
+        return next(found, b"").removesuffix(wanted).decode("ascii", "replace")
 
     def _asked(self) -> tuple[str, str]:
         git = Git(self.top)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ralph.services.snapshots import Store, store_folder
 from ralph.services.treediff import Change, changes, only, printable, seal, summed
 
 _MOST_PROBLEMS = 20
+_MOST_BARE = 100  # newest snapshots that are known to leave nothing out
 
 
 def prepare(root: Path) -> None:
@@ -58,6 +60,7 @@ class WorkTree:
         self._last_capped: dict[bytes, str] = {}
         self._capped: Capped | None = None
         self._dropped: set[bytes] = set()
+        self._bare: deque[str] = deque(maxlen=_MOST_BARE)
         self._run_id = ""
 
     @property
@@ -168,6 +171,8 @@ class WorkTree:
         counted = [(p, sign) for p, sign in left_out.items() if not self._excluded(p)]
         name = progress_id(store.git, tree, self._dropped, counted)
         full = seal(store.git, tree, left_out)
+        if not left_out:
+            self._bare.append(full)
         self._last = Tree(id=name, full=full, head=head, branch=branch)
         self._last_capped = dict(left_out)
         return self._last
@@ -176,7 +181,8 @@ class WorkTree:
         if before.full == after.full:
             return []
         try:
-            return changes(self._opened().git, before.full, after.full, renames=renames)
+            git = self._opened().git
+            return changes(git, before.full, after.full, renames=renames, bare=self._bare)
         except (GitFailed, OSError) as error:
             self._fault(error)
             return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from ralph.core.facts import TreeDelta
@@ -25,10 +25,13 @@ class Change:
     deleted: int = 0
 
 
-def changes(git: Git, before: str, after: str, *, renames: bool) -> list[Change]:
+def changes(
+    git: Git, before: str, after: str, *, renames: bool, bare: Collection[str] = ()
+) -> list[Change]:
     """What differs between two ``Tree.full``, watched-only files included, sorted by path.
 
-    Lines are counted where the contents are still there, 0 elsewhere and for binary files.
+    Those in ``bare`` are known to have no watched-only files. Lines are counted where the
+    contents are still there, 0 elsewhere and for binary files.
 
     Raises:
         GitFailed: if even the names cannot be read any more.
@@ -41,7 +44,7 @@ def changes(git: Git, before: str, after: str, *, renames: bool) -> list[Change]
             "diff-tree", "-r", "-z", "--no-abbrev", "--no-renames", "--raw", before, after
         )
     found = {change.path: change for change in _parsed(lines(out))}
-    one, two = watched(git, before, after)
+    one, two = watched(git, before, after, bare=bare)
     for path in one.keys() | two.keys():
         if one.get(path) != two.get(path):
             old = found.pop(path, None)
@@ -87,16 +90,21 @@ def seal(git: Git, tree: str, left_out: dict[bytes, str]) -> str:
     return git.run("commit-tree", tree, feed=json.dumps(pairs).encode()).decode().strip()
 
 
-def watched(git: Git, *fulls: str) -> list[dict[bytes, str]]:
+def watched(git: Git, *fulls: str, bare: Collection[str] = ()) -> list[dict[bytes, str]]:
     """For each snapshot, the files that were watched but not kept, with their signatures.
+
+    Git is not asked about those that are in ``bare``: they have none.
 
     Raises:
         GitFailed: if git does.
     """
-    kinds = git.run("cat-file", "--batch-check=%(objecttype)", feed="\n".join(fulls).encode())
+    ask = [full for full in fulls if full not in bare]
+    feed = "\n".join(ask).encode()
+    kinds = git.run("cat-file", "--batch-check=%(objecttype)", feed=feed) if ask else b""
+    told = dict(zip(ask, kinds.splitlines(), strict=True))
     return [
-        _signatures(git.run("cat-file", "commit", full)) if kind == b"commit" else {}
-        for full, kind in zip(fulls, kinds.splitlines(), strict=True)
+        _signatures(git.run("cat-file", "commit", full)) if told.get(full) == b"commit" else {}
+        for full in fulls
     ]
 
 

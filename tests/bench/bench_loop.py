@@ -33,9 +33,11 @@ def _repository(folder: Path, files: int) -> None:
 
 
 def _cost(argv: list[str], folder: Path, env: dict[str, str]) -> tuple[float, float]:
-    """Milliseconds of CPU and of wall of ``argv`` with its children."""
+    """Milliseconds of CPU and of wall of ``argv`` with its children; ralph ends at its cap."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
-    subprocess.run(argv, cwd=folder, env=env, capture_output=True, check=False)
+    ended = subprocess.run(argv, cwd=folder, env=env, capture_output=True, check=False)
+    if ended.returncode != (4 if "ralph" in argv else 0):
+        raise RuntimeError(ended.stderr.decode())
     wall, after = perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return cpu * 1000, wall * 1000
