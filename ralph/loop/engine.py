@@ -196,7 +196,7 @@ class Loop:
                 self.note(problem, warning=True)
 
     def _wait(self, step: decide.Wait) -> None:
-        clock = self.world.clock
+        clock, self._looked = self.world.clock, None
         self._record(
             WaitStarted(
                 at=clock.now(),
@@ -218,6 +218,7 @@ class Loop:
 
     def _pause(self) -> None:
         if not self.state.paused:
+            self._looked = None
             self._record(Paused(at=self.world.clock.now()))
         while self.state.paused and self.state.stop is None:
             self.world.clock.pause(POLL)

@@ -186,7 +186,7 @@ def _take_text(reader: _Reader, name: str, text: str) -> None:
     key = keys.find(name)
     kind = key.kind if key else None
     if kind is keys.Kind.TEXT:
-        return reader.take(name, text)
+        return reader.take(name, _unquoted(text))
     if kind not in _TOML_KINDS and not keys.is_section(name):
         return reader.take(name, text.strip())
     try:
@@ -195,6 +195,16 @@ def _take_text(reader: _Reader, name: str, text: str) -> None:
         example = '["one", "two"]' if kind is keys.Kind.LIST else '{ name = "value" }'
         return reader.refuse(name, "is not a TOML value", f"write it as in ralph.toml: {example}")
     return reader.take(name, value)
+
+
+def _unquoted(text: str) -> str:
+    """``text``, or what it says where all of it is one quoted TOML string."""
+    try:
+        table = tomllib.loads(f"value = {text}") if text[:1] in ("'", '"') else {}
+    except tomllib.TOMLDecodeError:
+        return text
+    value = table.pop("value", text)
+    return value if isinstance(value, str) and not table else text
 
 
 def from_flags(flags: Mapping[str, object]) -> Layer:

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tests.support.cli import Project
+from tests.support.cli import Ended, Project
 from tests.support.world import eventually
 
 WAITING = "echo up; sleep 60"
@@ -328,3 +328,34 @@ def test_a_prompt_that_is_still_the_template_is_warned_of(project: Project) -> N
     assert "PROMPT.md is as `ralph init` wrote it" in project.run("echo x", "--max", "1").err
     (project.root / "PROMPT.md").write_text("Build the ledger.\n")
     assert "as `ralph init` wrote it" not in project.run("echo x", "--max", "1").err
+
+
+# L-14
+def test_l14_what_a_hook_writes_is_no_work_of_the_next_iteration(project: Project) -> None:
+    shell = "if [ $N = 1 ]; then tick; echo x > work; fi; echo"
+    hook = ("--set", 'hooks.on_task_done="date +%N > extra"')
+    ended = project.run(shell, "--max", "3", *hook)
+    assert (project.root / "extra").exists()
+    assert counts(ended, "no_progress") == [0, 1, 2]
+
+
+# L-14
+def test_l14_what_a_person_writes_in_a_pause_is_no_work_of_the_next_iteration(
+    project: Project,
+) -> None:
+    shell = 'if [ $N = 1 ]; then echo up; echo x > work; sleep 1; fi; echo "$N"'
+    run = project.popen("run", "--agent", project.agent(shell), "--max", "3")
+    assert eventually(lambda: running(project), 30)
+    project.ralph("pause")
+    journal = next(project.root.glob(".ralph/runs/*/journal.jsonl"))
+    assert eventually(lambda: '"paused"' in journal.read_text(), 30)
+    (project.root / "by_hand").write_text("mine\n")
+    project.ralph("continue")
+    run.communicate(timeout=60)
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    judged = [event for event in events if event["kind"] == "iteration_judged"]
+    assert [event["counters"].get("no_progress", 0) for event in judged] == [0, 1, 2]
+
+
+def counts(ended: Ended, counter: str) -> list[int]:
+    return [event["counters"].get(counter, 0) for event in ended.of("iteration_judged")]

@@ -305,6 +305,21 @@ def test_the_front_matter_is_that_of_the_prompt_in_force(tmp_path: Path) -> None
     assert (loaded.policy.max, loaded.policy.prompt) == (3, "b.md")
 
 
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [
+        ('"opus"', "opus"),
+        ("'opus'", "opus"),
+        ('"a" "b"', '"a" "b"'),
+        ('"a', '"a'),
+        ('"a"\nmax = 3', '"a"\nmax = 3'),
+        ("true", "true"),
+    ],
+)
+def test_a_text_may_be_quoted_as_in_the_file(tmp_path: Path, written: str, taken: str) -> None:
+    assert load(tmp_path, flags={"agent.model": written}).policy.agent.model == taken
+
+
 def test_flags_as_words_of_a_command_line(tmp_path: Path) -> None:
     flags = {
         "verify.commands": '["pytest -q"]',
