@@ -89,6 +89,8 @@ def test_t15_a_verify_that_writes_has_no_verdict(project: Project) -> None:
     ended = project.run(FINISH, "--set", 'verify.commands=["echo x >> app.py"]')
     assert ended.state == "ESCALATED_TO_HUMAN / judge_failed"
     assert "app.py" in ended.log
+    deltas = [event["seen"].get("delta") or {} for event in ended.of("iteration_observed")]
+    assert not any("app.py" in delta.get("paths", ()) for delta in deltas), "not the agent's"
 
 
 # L-32
