@@ -26,7 +26,7 @@ def clean(text: str) -> str:
     rubs out too. Lone surrogates become the replacement character, so that the result can always
     be encoded. Cleaning twice changes nothing.
     """
-    if text.isprintable():
+    if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     text = _SEQUENCES.sub("", text)
     if "\r" in text or "\x08" in text:

@@ -24,6 +24,14 @@ _TOKENS = re.compile(
     r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"  # signed web token
     r")"
 )
+# What a secret begins with or stands behind: a search for these is quick, the patterns are exact.
+_BEGINNINGS = (
+    *("sk-", "sk_", "rk_", "pk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    *("glpat-", "glptt-", "gldt-", "glrt-", "xox", "xapp-", "AKIA", "ASIA", "AIza", "ya29."),
+    *("npm_", "pypi-", "hf_", "gsk_", "xai-", "SG.", "eyJ"),
+)
+_SCHEMES = ("bearer", "basic")
+_NAMES = ("key", "secret", "token", "passw", "passphrase")
 _LOGIN = re.compile(r"(?i)(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)([^\s@/]{1,200})(?=@)")
 _BEARER = re.compile(r"(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{16,})")
 _NAMED = re.compile(
@@ -43,11 +51,14 @@ def mask(text: str) -> str:
     """
     if "PRIVATE KEY" in text:
         text = _KEY.sub(rf"\1 {MASK} \2", text)
-    text = _TOKENS.sub(MASK, text)
+    if any(beginning in text for beginning in _BEGINNINGS):
+        text = _TOKENS.sub(MASK, text)
     if "://" in text:
         text = _LOGIN.sub(rf"\1{MASK}", text)
-    text = _BEARER.sub(rf"\1{MASK}", text)
-    return _NAMED.sub(_named, text)
+    lowered = text.lower()
+    if any(scheme in lowered for scheme in _SCHEMES):
+        text = _BEARER.sub(rf"\1{MASK}", text)
+    return _NAMED.sub(_named, text) if any(name in lowered for name in _NAMES) else text
 
 
 def _named(found: re.Match[str]) -> str:

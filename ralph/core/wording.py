@@ -197,6 +197,7 @@ _RETRY = re.compile(
     r"|Attempt \d+ failed\b.*\bretry|Rate limited?[.,;:]? (?:retrying|waiting))",
     re.IGNORECASE,
 )
+_MAYBE = ("reconnecting", "retry", "attempt", "limit")  # each retry line has one of them
 _KIND = re.compile(
     r"(?:your|the) ((?:[\w'-]+ ){1,4})limit|^((?:\S+ )?)(?:usage )?limit reached", re.IGNORECASE
 )
@@ -226,7 +227,13 @@ def recognise(text: str) -> Found | None:
 
 def is_retry(line: str) -> bool:
     """True for a line in which an agent says that it tries again (A-6)."""
-    return bool(_RETRY.match(plain(line.strip())))
+    return may_retry(line) and bool(_RETRY.match(plain(line.strip())))
+
+
+def may_retry(text: str) -> bool:
+    """False when no line of ``text`` can be a retry line; quick where ``is_retry`` is exact."""
+    lowered = text.lower()
+    return any(word in lowered for word in _MAYBE)
 
 
 def limit_kind(sentence: str) -> str:

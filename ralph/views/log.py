@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -71,7 +71,7 @@ class LogView:
         self._looked_at = float("-inf")
         text = mask(clean("\n".join(log_lines(event, self._board))))
         if text:
-            self._write(self._stamped(event.at, text.split("\n")))
+            self._write(self._stamped(event.at, text) + "\n")
 
     def live(self, live: Live) -> None:
         """Nothing: what matters of it is in the next event."""
@@ -111,17 +111,21 @@ class LogView:
 
     def _words(self, block: str) -> None:
         """Write whole lines, or a part of one that is too long to wait for its end."""
-        text = mask(clean(block))
         ends = block.endswith("\n")
-        lines = text.removesuffix("\n").split("\n")
-        begun = lines.pop(0) + "\n" * (ends or bool(lines)) if self._mid_line else ""
-        rest = self._stamped(self._clock.now(), lines) if lines else ""
+        text = mask(clean(block)).removesuffix("\n" if ends else "")
+        begun = ""
+        if self._mid_line:
+            first, newline, text = text.partition("\n")
+            begun = first + "\n" * (ends or bool(newline))
+            if not newline:
+                self._mid_line = not ends
+                return self._write(begun)
         self._mid_line = not ends
-        self._write(begun + (rest if ends else rest.removesuffix("\n")))
+        return self._write(begun + self._stamped(self._clock.now(), text) + "\n" * ends)
 
-    def _stamped(self, when: datetime, lines: Iterable[str]) -> str:
+    def _stamped(self, when: datetime, text: str) -> str:
         stamp = f"[{when.astimezone():%Y-%m-%d %H:%M:%S}] "
-        return "".join(f"{stamp}{line}\n" for line in lines)
+        return stamp + text.replace("\n", f"\n{stamp}")
 
     def _write(self, text: str) -> None:
         left = text.encode("utf-8", "replace")

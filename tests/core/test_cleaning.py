@@ -40,3 +40,11 @@ def test_a22_cleaning_twice_changes_nothing_and_can_be_encoded(text: str) -> Non
     once = clean(text)
     assert clean(once) == once
     once.encode()
+
+
+_ODD = st.text(alphabet="ab \t\r\x08\x1b[]m0;\x07\\\x9b\x9c\x90\u202e", max_size=40)
+
+
+@given(st.lists(_ODD, min_size=1, max_size=5))
+def test_a22_lines_are_cleaned_together_as_one_by_one(lines: list[str]) -> None:
+    assert clean("\n".join(lines)) == "\n".join(clean(line) for line in lines)

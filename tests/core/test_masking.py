@@ -37,6 +37,88 @@ def test_f8_a_secret_is_masked(text: str, secret: str) -> None:
     assert secret not in mask(text)
 
 
+BEGINNINGS = [
+    "sk-",
+    "sk-ant-",
+    "sk-proj-",
+    "sk-or-",
+    "sk-svcacct-",
+    "sk-admin-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "pk_test_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "glptt-",
+    "gldt-",
+    "glrt-",
+    "xoxa-",
+    "xoxb-",
+    "xoxe-",
+    "xoxo-",
+    "xoxp-",
+    "xoxr-",
+    "xoxs-",
+    "xapp-",
+    "AIza",
+    "ya29.",
+    "npm_",
+    "pypi-",
+    "hf_",
+    "gsk_",
+    "xai-",
+]
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_f8_a_token_is_known_by_its_beginning(beginning: str) -> None:
+    assert mask(f"x {beginning}{LONG} y") == f"x {MASK} y"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "AKIAIOSFODNN7EXAMPLE",
+        "ASIAIOSFODNN7EXAMPLE",
+        f"SG.{LONG}.{LONG}",
+        f"eyJ{LONG}.eyJ{LONG}.x9x9x",
+    ],
+)
+def test_f8_a_token_is_known_by_its_shape(token: str) -> None:
+    assert mask(f"x {token} y") == f"x {MASK} y"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "API_KEY",
+        "apiKey",
+        "secret",
+        "secret_access_key",
+        "access-key",
+        "auth_token",
+        "accessToken",
+        "refresh_token",
+        "id_token",
+        "bot-token",
+        "token",
+        "PASSWORD",
+        "passwd",
+        "passphrase",
+        "client_secret",
+        "PRIVATE_KEY",
+    ],
+)
+def test_f8_a_value_is_known_by_its_name(name: str) -> None:
+    assert mask(f"{name}=p4ssw0rd99") == f"{name}={MASK}"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from ralph.core.facts import ApiErrors, Limit, Tools, Usage
 from ralph.core.failure import Record
 from ralph.core.live import Live
 from ralph.core.policy import Policy
-from ralph.core.wording import is_retry
+from ralph.core.wording import is_retry, may_retry
 from ralph.services.agents.lines import LineSplitter, Tail, decode
 from ralph.services.clock import SystemClock
 
@@ -110,7 +110,7 @@ class Family(Protocol):
 class Listener:
     """The part all readers share: cut, clean, show, and keep the last of stderr.
 
-    A subclass gives ``line`` one line of stdout and says whether it is a sign of life.
+    A subclass takes stdout by ``lines``.
     """
 
     def __init__(self, session: Session) -> None:
@@ -121,45 +121,52 @@ class Listener:
         self.shown: deque[str] = deque(maxlen=SHOWN)
         self.last_seen = ""
 
-    def line(self, raw: bytes) -> bool:
-        """Take one line of stdout."""
+    def lines(self, raws: Sequence[bytes]) -> bool:
+        """Take lines of stdout; True when one of them is a sign of life."""
         raise NotImplementedError
 
     def hear(self, stream: str, chunk: bytes) -> bool:
         """Take bytes as they come (see ``Reader``)."""
         if stream == "stderr":
-            return self._listen(self.err, chunk, self._complaint)
-        return self._listen(self.out, chunk, self.line)
+            return self._listen(self.err, chunk, self._complaints)
+        return self._listen(self.out, chunk, self.lines)
 
     def show(self, text: str) -> None:
-        """Say clean text to the person, and keep its lines for the view."""
-        if not text.strip():
-            return
-        self.shown.extend(line[:_SHOWN_WIDTH] for line in text.split("\n")[-SHOWN:] if line.strip())
-        self.session.say(text if text.endswith("\n") else text + "\n")
+        """Say clean text to the person and keep its lines for the view, but no blank ones."""
+        lines = [line for line in text.split("\n") if line and not line.isspace()]
+        if lines:
+            self.shown.extend(line[:_SHOWN_WIDTH] for line in lines[-SHOWN:])
+            self.session.say("\n".join(lines) + "\n")
 
     def flush(self) -> None:
         """Take what came without a last newline."""
-        for splitter, take in ((self.out, self.line), (self.err, self._complaint)):
+        for splitter, take in ((self.out, self.lines), (self.err, self._complaints)):
             raw = splitter.rest()
             if raw:
-                take(raw)
+                take([raw])
 
     def unfinished_is_life(self, splitter: LineSplitter) -> bool:
         """Whether bytes that complete no line are a sign of life."""
         return splitter.size > 0
 
-    def _listen(self, splitter: LineSplitter, chunk: bytes, take: Callable[[bytes], bool]) -> bool:
-        alive = False
-        for raw in splitter.feed(chunk):
-            alive = take(raw) or alive
+    def plain(self, raws: Sequence[bytes], kept: Tail) -> bool:
+        """Take lines of plain text; any that is not a retry is a sign of life (A-6)."""
+        text = decode(b"\n".join(raws))
+        kept.add(text)
+        self.show(text)
+        if not may_retry(text):
+            return True
+        return not all([self.retrying(line) for line in text.split("\n")])
+
+    def _listen(
+        self, splitter: LineSplitter, chunk: bytes, take: Callable[[Sequence[bytes]], bool]
+    ) -> bool:
+        raws = splitter.feed(chunk)
+        alive = take(raws) if raws else False
         return alive or self.unfinished_is_life(splitter)
 
-    def _complaint(self, raw: bytes) -> bool:
-        text = decode(raw)
-        self.stderr.add(text)
-        self.show(text)
-        return not self.retrying(text)
+    def _complaints(self, raws: Sequence[bytes]) -> bool:
+        return self.plain(raws, self.stderr)
 
     def retrying(self, line: str) -> bool:
         """True for a retry line, which is remembered as the last thing seen (A-6)."""

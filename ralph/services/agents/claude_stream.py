@@ -6,12 +6,8 @@ nothing else, a field of another type than expected counts as missing.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
-from itertools import islice
-
-import msgspec
+from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from ralph.core.cleaning import clean
 from ralph.core.facts import Limit
@@ -24,13 +20,12 @@ from ralph.services.agents.claude_result import Results
 from ralph.services.agents.claude_usage import Meter
 from ralph.services.agents.fields import Json, integer, items, mapping, number, string
 from ralph.services.agents.lines import KEPT, LineSplitter, Tail, decode
+from ralph.services.agents.records import document, looks_like_json, parse
 
 FINAL = 256 << 10  # characters of the final text
 _LOOSE = 1 << 20  # characters of lines that are no record
 _CHANNEL_LINES = 10
 _ARGUMENT = 200
-_ATTEMPTS = 20  # places at which a document may begin
-_LINE_START = re.compile(r"^[\[{]", re.MULTILINE)
 
 
 class ClaudeReader(Listener):
@@ -59,14 +54,16 @@ class ClaudeReader(Listener):
             "stream_event": self._partial,
         }
 
-    def line(self, raw: bytes) -> bool:
-        """One record, or a line that is none and is kept as text (A23)."""
-        if not raw.strip():
-            return False
-        value = parse(raw)
-        if value is None:
-            return self._no_record(raw)
-        return max([self._record(one) for one in value], default=True)
+    def lines(self, raws: Sequence[bytes]) -> bool:
+        """Records, and lines that are none, which are kept as text (A23)."""
+        alive = False
+        for looks, group in groupby(raws, key=looks_like_json):
+            if looks:
+                alive = max([self._json(raw) for raw in group]) or alive
+            else:
+                said = [raw for raw in group if raw and not raw.isspace()]
+                alive = (self.plain(said, self._loose) if said else False) or alive
+        return alive
 
     def settled(self) -> bool:
         """A result was seen and none of its sub-agents is at work any more (A-7)."""
@@ -120,15 +117,15 @@ class ClaudeReader(Listener):
             contradictions=(f"records too long to read: {self._cut}",) if self._cut else (),
         )
 
-    def _no_record(self, raw: bytes) -> bool:
-        if raw.lstrip()[:1] == b"{":
-            self._cut += len(raw) > KEPT
-            self._loose.add(decode(raw))
-            return True
-        text = decode(raw)
-        self._loose.add(text)
-        self.show(text)
-        return not self.retrying(text)
+    def _json(self, raw: bytes) -> bool:
+        records = parse(raw)
+        if records is not None:
+            return max([self._record(one) for one in records], default=True)
+        if raw.lstrip()[:1] == b"[":
+            return self.plain([raw], self._loose)
+        self._cut += len(raw) > KEPT
+        self._loose.add(decode(raw))
+        return True
 
     def _record(self, record: Json) -> bool:
         self._records += 1
@@ -229,37 +226,6 @@ class ClaudeReader(Listener):
             self._meter.finish(string(record, "api_message_id"), mapping(event, "usage"))
             self._velocity.sample(self.session.clock.monotonic(), self._meter.output)
         return True
-
-
-def parse(raw: bytes) -> list[Json] | None:
-    """The records in one line: an object, or an array of objects; None when it is neither."""
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
-        if raw.lstrip()[:1] not in (b"{", b"["):
-            return None
-        try:
-            value = json.loads(raw.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            return None
-    if isinstance(value, dict):
-        return [value]
-    if isinstance(value, list):
-        return [one for one in value if isinstance(one, dict)] or None
-    return None
-
-
-def document(text: str) -> list[Json]:
-    """Records of one JSON document that was printed over several lines, noise before it."""
-    decoder = json.JSONDecoder()
-    for found in islice(_LINE_START.finditer(text), _ATTEMPTS):
-        try:
-            value, _ = decoder.raw_decode(text, found.start())
-        except (ValueError, RecursionError):
-            continue
-        records = value if isinstance(value, list) else [value]
-        return [one for one in records if isinstance(one, dict)]
-    return []
 
 
 def content_text(content: object) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from ralph.core.cleaning import clean
 
 CAP = 8 << 20  # longest line that is kept whole
@@ -72,34 +70,32 @@ class LineSplitter:
 
 
 class Tail:
-    """The last text of a stream, at most ``limit`` characters, cut at line starts."""
+    """The last text of a stream, at most ``limit`` characters, cut at a line start."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._lines: deque[str] = deque()
+        self._parts: list[str] = []
         self._size = 0
 
-    def add(self, line: str) -> None:
-        """Append one line."""
-        line = line[-self._limit :]
-        self._lines.append(line)
-        self._size += len(line) + 1
-        while self._size > self._limit + 1 and len(self._lines) > 1:
-            self._size -= len(self._lines.popleft()) + 1
+    def add(self, text: str) -> None:
+        """Append one line, or several."""
+        self._parts.append(text)
+        self._size += len(text) + 1
+        if self._size > 2 * self._limit:
+            kept = self.text()
+            self._parts, self._size = [kept], len(kept) + 1
 
     def text(self) -> str:
-        """The kept lines."""
-        return "\n".join(self._lines)
+        """The kept lines; of a last line that is longer its end."""
+        text = "\n".join(self._parts)
+        if len(text) <= self._limit:
+            return text
+        start = text.find("\n", len(text) - self._limit - 1) + 1
+        return text[start or -self._limit :]
 
     def last(self, count: int) -> tuple[str, ...]:
         """The last ``count`` lines that are not blank, newest last."""
-        found: list[str] = []
-        for line in reversed(self._lines):
-            if line.strip():
-                found.append(line)
-            if len(found) == count:
-                break
-        return tuple(reversed(found))
+        return tuple([line for line in self.text().split("\n") if line.strip()][-count:])
 
 
 def decode(raw: bytes) -> str:

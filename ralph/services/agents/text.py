@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ralph.core.completion import without_echo
 from ralph.core.live import Live
 from ralph.services.agents.base import Listener, Reading, Session
-from ralph.services.agents.lines import Tail, decode
+from ralph.services.agents.lines import Tail
 
 KEPT = 256 << 10  # characters of stdout that are kept
 FINAL_LINES = 40
@@ -33,12 +34,9 @@ class TextReader(Listener):
         super().__init__(session)
         self._text = Tail(KEPT)
 
-    def line(self, raw: bytes) -> bool:
-        """One line of the answer, or of whatever the command prints."""
-        text = decode(raw)
-        self._text.add(text)
-        self.show(text)
-        return not self.retrying(text)
+    def lines(self, raws: Sequence[bytes]) -> bool:
+        """Lines of the answer, or of whatever the command prints."""
+        return self.plain(raws, self._text)
 
     def settled(self) -> bool:
         """Never: plain text has no record."""
