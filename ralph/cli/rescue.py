@@ -19,12 +19,13 @@ def rescue(
 ) -> None:
     """Write the files of a kept snapshot into a new folder; nothing else is touched."""
     from ralph.cli.roots import root_of
+    from ralph.core.units import several
     from ralph.services import rescue as room
     from ralph.services import runs
 
     root = root_of(Path.cwd())
     found = runs.find(root, run)
     count = room.bring_back(root, found.path.name, iteration, tuple(paths or ()), to.absolute())
-    sys.stdout.write(f"{count} files written to {to}\n")
+    sys.stdout.write(f"{several(count, 'file')} written to {to}\n")
     for path in room.not_kept(*room.find(root, found.path.name, iteration), tuple(paths or ())):
         sys.stderr.write(f"not kept, too large or unreadable: {path}\n")

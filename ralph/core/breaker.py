@@ -7,6 +7,7 @@ import msgspec
 from ralph.core.events import Counters, Level
 from ralph.core.facts import EndedBy, Observation, Outcome
 from ralph.core.policy import Policy
+from ralph.core.units import several
 
 FEW_DISTINCT_LIMIT = 20
 
@@ -149,10 +150,10 @@ def _velocity(seen: Observation, limit: int) -> Trip | None:
 def _stagnation(before: Counters, after: Counters, policy: Policy) -> Trip | None:
     limit, churn = policy.breaker.no_progress_beats, policy.progress.max_churn
     if limit and after.beats >= limit and after.beats > before.beats:
-        reason = f"no progress in {after.no_progress} iterations"
+        reason = f"no progress in {several(after.no_progress, 'iteration')}"
         return Trip(letter="N", reason=reason, ceiling=Level.CONSTRAINED)
     if churn and after.churn >= churn and after.churn > before.churn:
-        reason = f"no task completed in {after.churn} iterations that changed files"
+        reason = f"no task completed in {several(after.churn, 'iteration')} that changed files"
         return Trip(letter="N", reason=reason, ceiling=Level.STEERING)
     return None
 
@@ -160,5 +161,5 @@ def _stagnation(before: Counters, after: Counters, policy: Policy) -> Trip | Non
 def _same_error(seen: Observation, after: Counters, limit: int) -> Trip | None:
     if not limit or after.same_error < limit or seen.signature is None:
         return None
-    reason = f"same error in {after.same_error} iterations: {seen.error}"
+    reason = f"same error in {several(after.same_error, 'iteration')}: {seen.error}"
     return Trip(letter="S", reason=reason, ceiling=Level.CONSTRAINED)

@@ -14,6 +14,7 @@ from ralph.core.outcome import Ending, fallback, follow_up
 from ralph.core.rate import next_sleep
 from ralph.core.state import RunState
 from ralph.core.steering import notes_for
+from ralph.core.units import several
 
 
 class Judge(msgspec.Struct, frozen=True):
@@ -99,7 +100,7 @@ def _used_up(state: RunState, now: datetime) -> Ending | None:
     cap, completion = state.cap, state.counters.completion
     if state.retry is None and cap is not None and state.iteration >= cap:
         near = f"completion {completion}/{state.policy.completion.required}" if completion else ""
-        ending = follow_up("iteration_cap", near or f"{cap} iteration{'s' * (cap != 1)} used")
+        ending = follow_up("iteration_cap", near or f"{several(cap, 'iteration')} used")
         return ending if _something_came_of_it(state) or completion else _nothing(state, ending)
     deadline = deadline_of(state)
     if deadline is not None and now >= deadline:
@@ -178,7 +179,7 @@ def _rate(state: RunState, now: datetime, slot: Slot) -> Step | None:
         when = slot.free_at.isoformat(timespec="seconds")
         return End(follow_up("rate_limited", f"the next call is free at {when}"))
     until = now + timedelta(seconds=next_sleep(slot.free_at, now))
-    return Wait(until, WaitReason.RATE, f"{slot.count} launches in the last hour")
+    return Wait(until, WaitReason.RATE, f"{several(slot.count, 'launch')} in the last hour")
 
 
 def _launch(state: RunState) -> Launch:

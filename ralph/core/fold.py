@@ -37,6 +37,7 @@ from ralph.core.facts import (
 )
 from ralph.core.policy import Policy
 from ralph.core.state import RunState, begin
+from ralph.core.units import several
 
 LAST_ACTIONS = 3
 
@@ -176,9 +177,8 @@ def _remember(
 
 def _action(seen: Observation, event: IterationJudged) -> str:
     change = seen.delta
-    did = seen.summary or (
-        f"{change.files} files, +{change.added}/−{change.deleted}" if change else "no output"
-    )
+    moved = f"+{change.added}/−{change.deleted}" if change else ""
+    did = seen.summary or (f"{several(change.files, 'file')}, {moved}" if change else "no output")
     ticks = seen.plan_delta.completed
     came = f"done: {', '.join(ticks)}" if ticks else seen.error or ", ".join(event.progress)
     return f"{did} → {came or 'nothing changed'}"

@@ -20,6 +20,7 @@ from ralph.core.facts import (
 from ralph.core.outcome import Ending, escalated, follow_up, interrupted
 from ralph.core.progress import Progress
 from ralph.core.state import RunState
+from ralph.core.units import several
 
 REFUSALS = 2
 
@@ -169,21 +170,23 @@ def _same_error(state: RunState, counters: Counters) -> Ending | None:
     limit = state.policy.stall.same_error
     if not limit or counters.same_error < limit:
         return None
-    return escalated("same_error", f"Same error in {counters.same_error} iterations")
+    return escalated("same_error", f"Same error in {several(counters.same_error, 'iteration')}")
 
 
 def _failing(state: RunState, counters: Counters) -> Ending | None:
     limit = state.policy.stall.failing_streak
     if not limit or counters.failing_streak < limit:
         return None
-    return escalated("failing_streak", f"No success in {counters.failing_streak} iterations")
+    return escalated(
+        "failing_streak", f"No success in {several(counters.failing_streak, 'iteration')}"
+    )
 
 
 def _no_progress(state: RunState, counters: Counters) -> Ending | None:
     limit = state.policy.stall.no_progress
     if not limit or counters.no_progress < limit:
         return None
-    detail = f"No progress for {counters.no_progress} iterations"
+    detail = f"No progress for {several(counters.no_progress, 'iteration')}"
     if state.plan is not None and state.plan.tasks and not state.plan.open:
         return follow_up("plan_done_unconfirmed", f"{detail}; every task is done, none claimed it")
     return escalated("no_progress", detail)
@@ -193,7 +196,7 @@ def _churn(state: RunState, counters: Counters) -> Ending | None:
     limit = 2 * state.policy.progress.max_churn
     if not limit or counters.churn < limit:
         return None
-    return escalated("no_progress", f"No task completed in {counters.churn} iterations")
+    return escalated("no_progress", f"No task completed in {several(counters.churn, 'iteration')}")
 
 
 def _ladder_stop(state: RunState, level: Level) -> Ending | None:

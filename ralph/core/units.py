@@ -88,3 +88,9 @@ def spell(length: float) -> str:
     if rest:
         return f"{text}{whole + rest / 1000:g}s"
     return text + (f"{whole}s" if whole else "") or "0"
+
+
+def several(number: int, noun: str) -> str:
+    """Return ``number`` with its noun, as in "1 file" and "2,000 files"."""
+    ending = "" if number == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{number:,} {noun}{ending}"

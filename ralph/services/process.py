@@ -34,6 +34,7 @@ from ralph.services.lifeline import LaunchFailed, Lifeline
 from ralph.services.streams import Stream, Streams
 
 TICK = 0.2  # seconds between two ticks at most
+GRACE = 10.0  # seconds between asking an agent to end and ending it
 PATIENCE = 5.0  # seconds beyond grace and kill until a shim that does not answer is given up
 DRAIN = 0.5  # seconds for what is still in the pipes after the end
 _CLOCK = SystemClock()
@@ -51,7 +52,7 @@ class Order:
     stderr: Path
     hard: float  # 0: no limit
     idle: float  # 0: no limit
-    grace: float = 10.0  # between the first signal and KILL
+    grace: float = GRACE  # between the first signal and KILL
     linger: float = 30.0  # after the agent's own result record
     mark: str = ""  # NAME=value in ``env`` by which strays are found
     leave: tuple[str, ...] = ()  # process names that may outlive a normal exit

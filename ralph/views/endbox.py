@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralph.core.events import RunEnded
 from ralph.core.outcome import TerminalState
+from ralph.core.units import several
 from ralph.views.texts import dollars, one_line, span
 
 TRIPPED = "⚠️  CIRCUIT BREAKER TRIGGERED"
@@ -72,7 +73,7 @@ def _state(ended: RunEnded) -> str:
 
 def _totals(ended: RunEnded) -> str:
     usage = ended.counters.usage
-    parts = [span(ended.seconds), f"{ended.counters.calls} launches"]
+    parts = [span(ended.seconds), several(ended.counters.calls, "launch")]
     if usage.billed is not None:
         parts.append(f"{usage.billed:,} tokens")
     if usage.cost is not None:

@@ -12,7 +12,7 @@ from time import perf_counter
 from tests.bench.table import Row, installed
 
 ITERATIONS = 20
-SIZES = (10, 20_000)
+SIZES = (10, 20_000, 100_000)
 GOAL_MS = 40.0
 GOAL_RATIO = 1.5
 AGENT = "#!/bin/sh\ncat > /dev/null\necho $$ >> work\n"

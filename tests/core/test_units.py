@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.core.units import count, seconds, spell
+from ralph.core.units import count, seconds, several, spell
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,15 @@ def test_whatever_the_text_the_answer_is_a_number_or_a_value_error(
 ) -> None:
     with suppress(ValueError):
         assert read(text) >= 0
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0 files"), (1, "1 file"), (2, "2 files"), (2000, "2,000 files")],
+)
+def test_a_number_is_told_with_its_noun(number: int, text: str) -> None:
+    assert several(number, "file") == text
+
+
+def test_a_noun_that_hisses_takes_two_letters() -> None:
+    assert several(2, "launch") == "2 launches"
