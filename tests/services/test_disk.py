@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ralph.services import disk
+from tests.support.mounts import own_mounts
 
 FULL = """
 import sys
@@ -47,19 +47,9 @@ print(len(kept))
 """
 
 
-def own_mounts() -> bool:
-    """True where this user may mount a file system for one process alone."""
-    if not shutil.which("unshare"):
-        return False
-    argv = ["unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt"]
-    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
-
-
 def test_f2_on_a_full_disk_the_run_still_gets_its_terminal_record(tmp_path: Path) -> None:
-    if not own_mounts():
-        pytest.skip("mounting a small file system is not allowed here")
     mount = 'mount -t tmpfs -o size=2m none "$1" && exec "$2" -c "$3" "$1"'
-    argv = ["unshare", "-m", "sh", "-c", mount, "sh", str(tmp_path), sys.executable, FULL]
+    argv = [*own_mounts(), "sh", "-c", mount, "sh", str(tmp_path), sys.executable, FULL]
     done = subprocess.run(
         argv, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
     )
