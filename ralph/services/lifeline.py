@@ -16,6 +16,10 @@ from typing import Any
 from ralph.services import shim
 from ralph.services.descendants import MODE
 
+_IMPORT = "import sys; sys.path.append(sys.argv[1]); from shim import main; main(sys.argv[2:])"
+# Imported, not run as a script, which Python would compile anew each time.
+GUARD = (sys.executable, "-I", "-S", "-c", _IMPORT, str(Path(shim.__file__).parent))
+
 
 class LaunchFailed(Exception):
     """The command could not be started; the text says why in one line (A18)."""
@@ -53,7 +57,7 @@ class Lifeline:
         os.set_blocking(status_read, False)
         locale = "=" + env["LC_CTYPE"] if "LC_CTYPE" in env else ""
         first = signal.SIGINT if interrupt == "INT" else signal.SIGTERM
-        guard = [sys.executable, "-I", "-S", shim.__file__, str(life_read), str(status_write)]
+        guard = [*GUARD, str(life_read), str(status_write)]
         guard += [str(-1 if hold is None else hold), str(grace), str(int(first)), locale, mode]
         kept = (life_read, status_write) if hold is None else (life_read, status_write, hold)
         try:

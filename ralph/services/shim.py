@@ -1,7 +1,7 @@
 """Between ralph and one agent: a small program that sees to it that nothing of the agent stays.
 
-Started as ``python -I -S shim.py LIFE STATUS HOLD GRACE FIRST LC_CTYPE MODE LEAVE ARGV...``; the
-first three are file descriptors (``HOLD`` -1 for none), ``GRACE`` seconds, ``FIRST`` a signal
+Imported and started with ``LIFE STATUS HOLD GRACE FIRST LC_CTYPE MODE LEAVE ARGV...``; the first
+three are file descriptors (``HOLD`` -1 for none), ``GRACE`` seconds, ``FIRST`` a signal
 number, ``LC_CTYPE`` the agent's value with ``=`` before it (empty: unset, since Python may set
 it at start), ``MODE`` ``reaper`` or ``portable``, ``LEAVE`` process names, one a line.
 
@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import os
 import select
-import sys
 import time
 
 TYPE_CHECKING = False
@@ -346,11 +345,15 @@ def _quoted(text: str) -> str:
 
 
 def main(argv: list[str]) -> None:
-    """Run one agent to its certain end."""
+    """Run one agent to its certain end, and exit."""
     shim = Shim(argv)
     shim.prepare()
-    if not shim.start():
-        return
+    if shim.start():
+        _guard(shim)
+    os._exit(0)
+
+
+def _guard(shim: Shim) -> None:
     try:
         shim.watch()
         if shim.exited():
@@ -363,8 +366,3 @@ def main(argv: list[str]) -> None:
         raise
     finally:
         shim.report()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
-    os._exit(0)

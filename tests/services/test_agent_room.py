@@ -35,7 +35,7 @@ def test_a_plain_agent_that_answers_is_ok_and_its_output_is_kept(room: Room) -> 
     assert (room.folder / "output.log").read_bytes() == b"Wrote it.\nRALPH_COMPLETE\n"
     assert (room.folder / "stderr.log").read_bytes() == b"hm\n"
     assert (seen.stdout_bytes, seen.stderr_bytes) == (25, 3)
-    assert "Wrote it.\nRALPH_COMPLETE\n" in room.said
+    assert sorted("".join(room.said).splitlines()) == ["RALPH_COMPLETE", "Wrote it.", "hm"]
     assert seen.usage is None
 
 

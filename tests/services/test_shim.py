@@ -8,7 +8,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 
 from ralph.services import shim
 from ralph.services.descendants import cpu_seconds
+from ralph.services.lifeline import GUARD
 from tests.support.world import Script, alive, eventually
 
 MODES = [
@@ -46,7 +46,7 @@ class Guard:
         self.status, status_write = os.pipe()
         head = [str(life_read), str(status_write), "-1", str(grace), str(int(signal.SIGTERM))]
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", shim.__file__, *head, "", mode, "", *argv],
+            [*GUARD, *head, "", mode, "", *argv],
             cwd=folder,
             pass_fds=(life_read, status_write),
             stdin=subprocess.DEVNULL,
