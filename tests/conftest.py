@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,16 @@ import pytest
 
 from tests.support.cli import Project
 from tests.support.world import Repo, Script
+
+
+def pytest_configure() -> None:
+    """Programs under test meet signals as at a prompt, even where nohup or & ignores some.
+
+    An ignored signal stays ignored over an exec, a caught one is reset to its default.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
