@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ralph.services.clock import SystemClock
-from ralph.services.shim import Process, become_subreaper, below, table
+from ralph.services.shim import LOOKS, Process, become_subreaper, below, table
 
 MODE = "reaper" if sys.platform.startswith("linux") else "portable"
 
@@ -89,7 +89,10 @@ class SecondNet:
         names = frozenset(leave)
         ended: dict[int, str] = {}
         start = clock.monotonic()
-        while found := self._found(agent, lost=lost, leave=names):
+        missed = 0
+        while missed < (LOOKS if lost else 1):
+            found = self._found(agent, lost=lost, leave=names)
+            missed = 0 if found else missed + 1
             late = clock.monotonic() - start
             if late > 6.0:
                 break

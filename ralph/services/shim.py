@@ -39,7 +39,10 @@ ORPHANED_GRACE = 2.0  # at most, when the supervisor is gone
 BY_ITSELF = 0.25  # what the agent left may end by itself this long before it counts as left
 LEFT_GRACE = 1.0  # between TERM and KILL for what the agent left
 KILL_SECONDS = 5.0
+STRIKE = 0.05  # of killing direct children between two looks at the whole table
+LOOKS = 3  # at the table, when only they can tell that nothing is left
 MANY = 40  # survivors named in the record
+_TICKS = os.sysconf("SC_CLK_TCK")  # of the process table in a second
 
 
 class Process:
@@ -83,26 +86,27 @@ def below(root: int, processes: list[Process], leave: frozenset[str]) -> list[Pr
 
 
 def _from_proc() -> Iterator[Process]:
-    ticks = os.sysconf("SC_CLK_TCK")
     for entry in os.listdir("/proc"):  # noqa: PTH208 - pathlib costs more than the agent's start
-        if not entry.isdigit():
-            continue
+        if entry.isdigit() and (process := _seen(entry)) is not None:
+            yield process
+
+
+def _seen(pid: str) -> Process | None:
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
         try:
-            fd = os.open(f"/proc/{entry}/stat", os.O_RDONLY)
-            try:
-                line = os.read(fd, 4096)
-            finally:
-                os.close(fd)
-        except OSError:
-            continue
-        head, _, tail = line.rpartition(b")")
-        name = head.partition(b"(")[2].decode(errors="replace")
-        part = tail.split()
-        if len(part) > 14:
-            cpu = sum(map(int, part[11:15])) / ticks
-            yield Process(
-                int(entry), int(part[1]), int(part[2]), int(part[3]), part[0].decode(), name, cpu
-            )
+            line = os.read(fd, 4096)
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+    head, _, tail = line.rpartition(b")")
+    name = head.partition(b"(")[2].decode(errors="replace")
+    part = tail.split()
+    if len(part) < 15:
+        return None
+    cpu = sum(map(int, part[11:15])) / _TICKS
+    return Process(int(pid), int(part[1]), int(part[2]), int(part[3]), part[0].decode(), name, cpu)
 
 
 def _from_ps() -> Iterator[Process]:
@@ -235,15 +239,34 @@ class Shim:
         return True
 
     def living(self, leave: frozenset[str] = frozenset()) -> list[Process]:
-        """Return the descendants that still run; dead ones that are ours are reaped."""
+        """Return the descendants that were seen to run; dead ones that are ours are reaped.
+
+        One look at the table can miss a process that is born while it is read: whether nothing
+        is left, ``gone`` tells.
+        """
         found = below(os.getpid(), table(self.mode), leave)
         if self.mode == "portable":
             known = {process.pid for process in found}
             found += [p for p in table(self.mode) if p.group == self.agent and p.pid not in known]
         for process in found:
-            if process.dead and process.parent == os.getpid() and process.pid != self.agent:
+            if process.dead and process.parent == os.getpid():
                 self.reap(process.pid)
         return [process for process in found if not process.dead]
+
+    def gone(self, leave: frozenset[str] = frozenset()) -> bool:
+        """True when nothing of the agent runs any more, but for ``leave``.
+
+        A subreaper has a child as long as it has a descendant, so the kernel's answer is exact
+        where a look at the table is not; beside a process that may stay, several looks count.
+        """
+        if self.mode == "portable":
+            return not self.living(leave)
+        try:
+            while seen := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                self.reap(seen.si_pid)
+        except ChildProcessError:
+            return True
+        return bool(leave) and not any(self.living(leave) for _ in range(LOOKS))
 
     def end(self) -> None:
         """End the agent and all below it: first signal, grace, kill (K-14)."""
@@ -253,7 +276,7 @@ class Shim:
 
     def tidy(self) -> None:
         """End what an agent left that exited by itself, but for the names in ``leave``."""
-        if not self.outlast(BY_ITSELF, self.leave):
+        if self.outlast(BY_ITSELF, self.leave):
             return
         left = self.living(self.leave)
         self.note(left)
@@ -262,26 +285,44 @@ class Shim:
 
     def finish(self, grace: float, leave: frozenset[str]) -> None:
         """Wait ``grace`` seconds for an end, then kill until nothing is left (bounded)."""
-        alive = self.outlast(grace, leave)
-        self.note([process for process in alive if process.pid != self.agent])
+        if self.outlast(grace, leave):
+            return
+        self.note(self.living(leave))
         until = time.monotonic() + KILL_SECONDS
-        while alive and time.monotonic() < until:
+        while time.monotonic() < until and not self.gone(leave):
+            if not leave:
+                self.strike()
+            alive = self.living(leave)
+            self.note(alive)
             self.send(alive, signal.SIGKILL, signal.SIGKILL, group=not leave)
             self.pause(0.01)
-            alive = self.living(leave)
 
-    def outlast(self, seconds: float, leave: frozenset[str]) -> list[Process]:
-        """Return what is still alive after ``seconds``, at once when nothing is."""
+    def strike(self) -> None:
+        """Kill the shim's own children at once, until their list stays the same for a while.
+
+        Whoever forks and exits faster than the table can be read is a new child each time; here
+        it is killed as soon as the death of its parent makes it one.
+        """
+        until = time.monotonic() + STRIKE
+        while time.monotonic() < until and not self.gone():
+            alive = [child for child in _children() if not child.dead]
+            for child in alive:
+                _kill(child.pid, signal.SIGKILL)
+            self.note(alive)
+            self.pause(0.001)
+
+    def outlast(self, seconds: float, leave: frozenset[str]) -> bool:
+        """True as soon as nothing is left; False if something still is after ``seconds``."""
         until, step = time.monotonic() + seconds, 0.01
-        while alive := self.living(leave):
+        while not self.gone(leave):
             if self.lost_at is not None:
                 until = min(until, self.lost_at + ORPHANED_GRACE)
             rest = until - time.monotonic()
             if rest <= 0:
-                break
+                return False
             self.pause(min(step, rest))
             step = min(step * 2, 0.1)
-        return alive
+        return True
 
     def send(self, alive: list[Process], first: int, others: int, *, group: bool) -> None:
         """Signal the agent's group as a whole, and each process outside it."""
@@ -295,7 +336,7 @@ class Shim:
 
     def note(self, left: list[Process]) -> None:
         """Remember the names of processes that had to be ended."""
-        names = [str(process) for process in left]
+        names = [str(process) for process in left if process.pid != self.agent]
         self.survivors += [name for name in names if name not in self.survivors]
 
     def report(self) -> None:
@@ -337,6 +378,19 @@ def _kill(pid: int, number: int) -> None:
         os.kill(pid, number)
     except OSError:
         return  # gone, or not ours to signal
+
+
+def _children() -> list[Process]:
+    """This process's children, without a look at all others; empty where /proc lists none."""
+    try:
+        fd = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY)
+    except OSError:
+        return []
+    try:
+        pids = os.read(fd, 65536).split()
+    finally:
+        os.close(fd)
+    return [child for pid in pids if (child := _seen(pid.decode())) is not None]
 
 
 def _quoted(text: str) -> str:

@@ -8,6 +8,7 @@ import select
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,21 @@ for _ in range(3):
 fd = os.open("pids", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 os.write(fd, b"%d\\n" % os.getpid())
 time.sleep(600)
+"""
+
+CHAIN = """
+import os, sys, time
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+until = time.monotonic() + 25
+if os.fork():
+    time.sleep(0 if sys.argv[2] == "exit" else 600)
+    os._exit(0)
+while time.monotonic() < until:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.write(log, b".")
+    time.sleep(0.001)
 """
 
 
@@ -121,6 +137,29 @@ def test_a8_a_word_or_the_end_of_the_supervisor_ends_the_tree(
     assert (end["signal"], end["code"]) == (signal.SIGTERM, None)
     assert len(end["survivors"]) == 3
     assert not any(map(alive, guard.pids()))
+
+
+@pytest.mark.parametrize("way", ["exit", "word", "supervisor gone"])
+def test_a11_a_chain_of_forks_that_is_quicker_than_any_look_ends_under_load(
+    tmp_path: Path, guards: list[Guard], script: Script, way: str
+) -> None:
+    program = script(CHAIN)
+    logs = [tmp_path / f"links-{number}" for number in range(8)]
+    for log in logs:
+        guards.append(Guard(tmp_path, [*program, str(log), way], mode="reaper"))
+    assert eventually(lambda: all(log.exists() and log.stat().st_size > 20 for log in logs), 60)
+    for guard in guards:
+        if way == "word":
+            os.write(guard.life, b"s")
+        elif way == "supervisor gone":
+            guard.let_go()
+    for guard in guards:
+        while "survivors" not in (said := guard.record()):
+            assert said, "the guard died without a word"
+        assert said["survivors"] or way != "exit"
+    links = [log.stat().st_size for log in logs]
+    time.sleep(0.3)
+    assert [log.stat().st_size for log in logs] == links
 
 
 def test_a8_without_a_subreaper_a_left_child_of_the_group_is_ended(
