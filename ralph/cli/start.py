@@ -30,6 +30,7 @@ from ralph.services.init import untouched
 from ralph.services.iterations import IterationFolders
 from ralph.services.journal import Journal
 from ralph.services.ledger import CallWindow
+from ralph.services.leftovers import end_leftovers
 from ralph.services.locks import TreeLock, this_host
 from ralph.services.places import state_home
 from ralph.services.prompts import PromptFile, heading
@@ -74,8 +75,11 @@ def start(ask: Ask, root: Path) -> int:
     with ExitStack() as stack:
         lock = TreeLock.take(root, run_id)
         stack.callback(lock.close)
+        runs.refuse_beside(root)
         for crashed in runs.close_crashed(root, clock.now()):
             Screen.say_aloud(f"run {crashed.run_id} had died; closed as {crashed.ending.state}")
+        if left := end_leftovers(root):
+            Screen.say_aloud(f"a run that died had left processes, ended now: {', '.join(left)}")
         grounds = prepare(ask, root, clock.now())
         stack.callback(grounds.worktree.close)
         journal = Journal.create(runs.run_path(root, run_id))

@@ -6,7 +6,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from ralph.services.clock import SystemClock
@@ -28,31 +28,43 @@ def marked(mark: str, mode: str = MODE) -> set[int]:
     return _marked_by_psutil(mark) if mode == "portable" else _marked_in_proc(mark)
 
 
+def values_of(name: str, mode: str = MODE) -> set[str]:
+    """What the environments of this user's processes say for the variable ``name``."""
+    if mode == "portable":
+        return {environ.get(name, "") for _, environ in _environments_by_psutil()} - {""}
+    wanted = b"\0" + os.fsencode(name) + b"="
+    rests = (environment.partition(wanted)[2] for _, environment in _environments())
+    return {os.fsdecode(rest.partition(b"\0")[0]) for rest in rests} - {""}
+
+
 def _marked_in_proc(mark: str) -> set[int]:
     wanted = b"\0" + os.fsencode(mark) + b"\0"
-    found = set()
+    return {pid for pid, environment in _environments() if wanted in environment}
+
+
+def _environments() -> Iterator[tuple[int, bytes]]:
+    """Pid and environment, each variable between two NULs, of every process that shows it."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 environment = (folder / "environ").read_bytes()
             except OSError:
                 continue
-            if wanted in b"\0" + environment + b"\0":
-                found.add(int(folder.name))
-    return found
+            yield int(folder.name), b"\0" + environment + b"\0"
 
 
 def _marked_by_psutil(mark: str) -> set[int]:
+    name, _, value = mark.partition("=")
+    return {pid for pid, environ in _environments_by_psutil() if environ.get(name) == value}
+
+
+def _environments_by_psutil() -> Iterator[tuple[int, Mapping[str, str]]]:
     try:
         psutil = importlib.import_module("psutil")
     except ImportError:
-        return set()
-    name, _, value = mark.partition("=")
-    return {
-        process.pid
-        for process in psutil.process_iter(["environ"])
-        if (process.info["environ"] or {}).get(name) == value
-    }
+        return
+    for process in psutil.process_iter(["environ"]):
+        yield process.pid, process.info["environ"] or {}
 
 
 class SecondNet:

@@ -156,6 +156,11 @@ def _taken(path: Path) -> TreeLocked:
     if holder.pid and not _runs(holder.pid):
         message = f"a ralph that died ({who}) left an agent in this tree that is being ended"
         return TreeLocked(message, hint="try again in some seconds")
+    return another(who)
+
+
+def another(who: str) -> TreeLocked:
+    """The refusal that names ``who`` works in the tree."""
     return TreeLocked(
         f"another ralph works in this tree: {who}",
         hint="`ralph status` shows it, `ralph stop` ends it",

@@ -11,12 +11,21 @@ from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from ralph.core.events import AnyEvent, RunEnded, RunStarted
-from ralph.errors import JournalDamaged, NothingToDo, StorageError, TreeLocked, UsageError
-from ralph.services import disk, journal, lines, places
+from ralph.errors import (
+    JournalDamaged,
+    NothingToDo,
+    RalphError,
+    StorageError,
+    TreeLocked,
+    UsageError,
+)
+from ralph.services import disk, journal, lines, locks, places
+from ralph.services.clock import SystemClock
 from ralph.services.journal import Journal, RunIsOver
 from ralph.services.locks import this_host
 
 _LAST = 4096
+_PATIENCE = 1.0
 _NOT_FROM_HERE = (JournalDamaged, StorageError, TreeLocked, RunIsOver, ValidationError)
 
 
@@ -132,6 +141,35 @@ def work_base(root: Path, prompt: Path, plan: Path) -> str:
     real = (os.path.relpath(os.path.realpath(path), top) for path in (prompt, plan))
     key = b"\0".join(os.fsencode(part) for part in (top, *real))
     return hashlib.sha256(key).hexdigest()[:12]
+
+
+def refuse_beside(root: Path, *, clock: SystemClock | None = None) -> None:
+    """Make sure that no run of this tree is alive, also where locks are kept in other places (F1).
+
+    The tree's lock lies in the user's state folder; a ralph with another one, or whose lock file
+    was deleted, is known by the journal that it holds. Somebody who only closes a dead run holds
+    it for a moment.
+
+    Raises:
+        TreeLocked: naming the pid and run.
+        StorageError: if a journal cannot be opened.
+    """
+    clock = clock or SystemClock()
+    deadline = clock.monotonic() + _PATIENCE
+    while (live := next((run for run in _folders(root) if run.live()), None)) is not None:
+        if clock.monotonic() > deadline:
+            raise _beside(live)
+        clock.pause(_PATIENCE / 10)
+
+
+def _beside(live: RunFolder) -> TreeLocked:
+    with suppress(RalphError):
+        who = live.started()
+        if who.host != this_host():
+            message = f"a ralph on another machine works in this tree: run {live.run_id}"
+            return TreeLocked(f"{message}, host {who.host}", hint=f"stop it on {who.host}")
+        return locks.another(f"pid {who.pid}, run {live.run_id}")
+    return locks.another(f"run {live.run_id}")
 
 
 def close_crashed(root: Path, now: datetime) -> list[RunEnded]:

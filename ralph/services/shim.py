@@ -10,7 +10,7 @@ dispositions, the three standard streams and no other descriptor of the shim. Wh
 ends, when a byte comes on ``LIFE``, or when ``LIFE`` is at its end because the supervisor is gone
 for whatever cause, every descendant is ended: those in the agent's group and those that left it,
 for the shim is their subreaper. Then one record is written to ``STATUS``. ``HOLD`` stays open
-until all of this is done.
+until all of this is done. An agent that kills the shim is killed by the kernel.
 
 Without a subreaper (macOS; mode ``portable``) it ends the agent's group and what ``ps`` shows
 below it. A process that left the group *and* lost its parent is not found from here; the
@@ -42,6 +42,7 @@ KILL_SECONDS = 5.0
 STRIKE = 0.05  # of killing direct children between two looks at the whole table
 LOOKS = 3  # at the table, when only they can tell that nothing is left
 MANY = 40  # survivors named in the record
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 _TICKS = os.sysconf("SC_CLK_TCK")  # of the process table in a second
 
 
@@ -179,14 +180,7 @@ class Shim:
     def start(self) -> bool:
         """Start the agent and report its pid; False, with the reason reported, if that fails."""
         try:
-            self.agent = os.posix_spawnp(
-                self.argv[0],
-                self.argv,
-                os.environ,
-                setsid=True,
-                setsigmask=[],
-                setsigdef=signal.valid_signals(),
-            )
+            self.agent = self.spawn() if self.mode == "portable" else self.fork()
         except OSError as error:
             self.say(f'{{"errno": {error.errno}}}')
             return False
@@ -195,6 +189,47 @@ class Shim:
             os.dup2(null, stream)
         self.say(f'{{"pid": {self.agent}}}')
         return True
+
+    def spawn(self) -> int:
+        """Start the agent in a session of its own and return its pid."""
+        return os.posix_spawnp(
+            self.argv[0],
+            self.argv,
+            os.environ,
+            setsid=True,
+            setsigmask=[],
+            setsigdef=signal.valid_signals(),
+        )
+
+    def fork(self) -> int:
+        """Do as ``spawn`` does; the agent is moreover killed when the shim dies (Linux)."""
+        shim = os.getpid()
+        read_end, write_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self.become_agent(shim)
+            except OSError as error:
+                os.write(write_end, str(error.errno).encode())
+            finally:
+                os._exit(127)
+        os.close(write_end)
+        with os.fdopen(read_end, "rb") as told:
+            number = told.read()
+        if number:
+            os.waitpid(pid, 0)
+            raise OSError(int(number), "exec")
+        return pid
+
+    def become_agent(self, shim: int) -> None:
+        """Become the agent, in the forked child; return only if the shim is dead already."""
+        os.setsid()
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if os.getppid() == shim:
+            os.execvp(self.argv[0], self.argv)
 
     def watch(self) -> None:
         """Return when the agent has exited, is to be stopped, or the supervisor is gone."""
@@ -365,10 +400,14 @@ class Shim:
 
 def become_subreaper(on: int = 1) -> bool:
     """Have orphaned descendants become children of this process (Linux); True if it worked."""
+    return _prctl(PR_SET_CHILD_SUBREAPER, on)
+
+
+def _prctl(option: int, value: int) -> bool:
     import ctypes
 
     try:
-        return bool(ctypes.CDLL(None).prctl(36, ctypes.c_ulong(on), 0, 0, 0) == 0)
+        return bool(ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0) == 0)
     except AttributeError:
         return False
 
